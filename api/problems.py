@@ -14,7 +14,7 @@ from starlette.types import Scope
 
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import Internal, MalformedRequest, MemnetError, MethodNotAllowed, RouteNotFound
-from memnet.log_redaction import OwnWords, where
+from memnet.log_redaction import LogSafe, where
 
 STATUS: Mapping[ErrorCode, int] = MappingProxyType(
     {
@@ -118,7 +118,7 @@ def problem(error: MemnetError, scope: Scope) -> Response:
 
 def unexpected(error: Exception, scope: Scope) -> Response:
     """Log the origin of a defect and answer 500. The exception's text may contain memory, so it is dropped."""
-    kind, place = OwnWords(type(error).__name__), where(error)
+    kind, place = LogSafe(type(error).__name__), where(error)
     _log.error("unexpected %s in %s at %s", kind, scope["memnet.request_id"], place)
     scope["memnet.place"] = f"{kind} at {place}"
     return problem(Internal(), scope)

@@ -81,13 +81,13 @@ def _record_write(telemetry: Telemetry, scope: Scope, operation: str) -> None:
 
 
 def _describe_span(span: Span, scope: Scope, method: str, status: int | None) -> None:
-    span.tell("method", method if method in _METHODS else "_OTHER")
-    span.tell("request_id", scope["memnet.request_id"])
+    span.set_attribute("method", method if method in _METHODS else "_OTHER")
+    span.set_attribute("request_id", scope["memnet.request_id"])
     if (error := scope.get("memnet.error")) is not None:
-        span.tell("error", error.value)
+        span.set_attribute("error", error.value)
     if (place := scope.get("memnet.place")) is not None:
-        span.tell("place", place)
+        span.set_attribute("place", place)
     if status is not None:
-        span.tell("status", status)
+        span.set_attribute("status", status)
         if status >= 500:
             span.fail()

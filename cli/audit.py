@@ -15,9 +15,8 @@ from memnet.domain.core.signature import PublicKey, PublicKeys, by_id, from_pem,
 from memnet.domain.documents.audit_record import Version
 from memnet.domain.history.checkpoint_verification import CheckpointReport
 from memnet.domain.history.reconstruction import VerifiedHistory, Visit
-from memnet.operations.history.rebuild_documents import rebuild_documents
-from memnet.operations.history.sign_checkpoints import read_newest_head, sign_checkpoints, sign_head
-from memnet.operations.history.verify_history import verify_history
+from memnet.operations.history.sign_checkpoints import read_newest_checkpoint, sign_checkpoint, sign_checkpoints
+from memnet.operations.history.verify_history import rebuild_documents, verify_history
 from memnet.service import Service
 
 
@@ -101,7 +100,7 @@ def sign(tenant: str | None, user: str | None, accept_current_state: bool) -> No
     """
     scope = optional_user(tenant, user)
     if scope is not None:
-        click.echo(storage.run(lambda service: sign_head(scope, service, accept=accept_current_state)))
+        click.echo(storage.run(lambda service: sign_checkpoint(scope, service, accept=accept_current_state)))
         return
     if accept_current_state:
         raise click.UsageError("--accept-current-state is for one user")
@@ -121,7 +120,7 @@ def checkpoint(scope: UserScope, out: Path | None) -> None:
 
     `memnet audit verify --expect-checkpoint` reads it. Exits with 0, or 1 if there is none or it cannot be read.
     """
-    found = storage.run(lambda service: read_newest_head(scope, records=service.records))
+    found = storage.run(lambda service: read_newest_checkpoint(scope, records=service.records))
     if found is None:
         raise click.ClickException(f"no checkpoint is signed yet for {user_of(scope)}")
     if out is None:

@@ -10,9 +10,9 @@ import click
 from cli import storage
 from cli.output import exit_unless
 from memnet.domain.core.prerequisite import BootstrapReport, PrerequisiteStatus
-from memnet.groundwork import look_at
 from memnet.operations.service.bootstrap import bootstrap as run_bootstrap
 from memnet.ports import Prerequisites
+from memnet.prerequisites import look_at
 from memnet.service import Service
 
 PAUSE_SECONDS = 2.0

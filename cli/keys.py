@@ -6,8 +6,8 @@ from cli import storage
 from cli.options import IDENTIFIER, tenant_option, user_options
 from cli.output import exit_unless, user_of
 from memnet.domain.core.scope import UserScope
-from memnet.operations.sealing.key_ring import read_data_keys
 from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.stores import read_data_keys
 
 
 @click.group()

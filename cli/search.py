@@ -5,9 +5,8 @@ import click
 from cli import storage
 from cli.options import any_tenant_option
 from cli.output import exit_unless
-from memnet.operations.events.rebuild_index import rebuild_index
-from memnet.operations.events.reconcile_events import reconcile_events
-from memnet.operations.events.verify_search import verify_search
+from memnet.operations.events.reconcile_events import reconcile_events, verify_search
+from memnet.operations.events.reindex_events import rebuild_index
 from memnet.ports import StoreConflict
 
 

@@ -48,4 +48,4 @@ async def _run(operation: Callable[[Service], Awaitable[T]], found: Settings) ->
 def _settings() -> Settings:
     """Return the settings of the environment, or those of the running local stack."""
     found = settings.load_storage()
-    return found if found is not None else settings.load_beside(local_stack.find().environment)
+    return found if found is not None else settings.load_for(local_stack.find().environment)

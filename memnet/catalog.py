@@ -1,16 +1,15 @@
-"""profiles/, schemas/, prompts/ and migrations/ to one frozen, validated Catalog: read once, at the start, or refused
-with every fault.
+"""Read profiles/, schemas/, prompts/ and migrations/ into one frozen, validated Catalog, or report every fault.
 
 profiles/<profile_id>.json
-profiles/released.json                         {"<profile_id>/<version>": SHA-256}: what may not change any more
+profiles/released.json                         {"<profile_id>/<version>": SHA-256}: what must not change
 schemas/<schema_id>/<version>.json             a JSON Schema, Draft 2020-12
-schemas/<schema_id>/<version>.examples.json    {"valid": [...], "invalid": [...]}: contents it must take or refuse
+schemas/<schema_id>/<version>.examples.json    {"valid": [...], "invalid": [...]}: contents it must accept or refuse
 schemas/released.json                          as for profiles
-prompts/<prompt_id>/<version>.md               what a model that extracts memory is told to do
+prompts/<prompt_id>/<version>.md               the instructions of a model that extracts memory
 prompts/released.json                          as for profiles
-retention/ceilings.json                        how long anything may and must be kept, whatever a profile says
-migrations/<migration_id>.json                 which documents are made into which
-migrations/<migration_id>.examples.json        [{"sources": {...}, "targets": [...]}]: what it must make of what
+retention/ceilings.json                        limits of what profiles may say about retention
+migrations/<migration_id>.json                 which documents become which
+migrations/<migration_id>.examples.json        [{"sources": {...}, "targets": [...]}]: the expected results
 migrations/released.json                       {"<migration_id>": SHA-256}
 """
 
@@ -163,7 +162,7 @@ def load_migrations(migrations_dir: Path, schemas_dir: Path) -> Mapping[str, Mig
 
 
 def read_released(directory: Path) -> dict[str, str]:
-    """The digests in the released.json of a directory, by name; empty if there is no such file.
+    """Return the SHA-256 values in the released.json of a directory, by name; empty without that file.
 
     Raises CatalogError.
     """
@@ -300,7 +299,7 @@ def _read_schemas(reading: _Reading, directory: Path) -> tuple[dict[SchemaKey, S
 def _bodies(reading: _Reading, directory: Path) -> Iterator[tuple[SchemaKey, tuple[Path, Json]]]:
     for path in reading.files(directory):
         if path.name != RELEASED:
-            reading.report(path, Problem("", "does not stand in the directory of its schema_id"))
+            reading.report(path, Problem("", "is not in the directory of its schema_id"))
     for folder in _folders(directory):
         for path in reading.files(folder):
             if path.name.endswith(EXAMPLES):

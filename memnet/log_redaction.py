@@ -1,7 +1,7 @@
-"""What may stand in a log record: of an exception no text, and of what a library says no values.
+"""Redact log records: no text of an exception, and no values that a library logs.
 
-A record is cut when it is made, so that whatever handles it, here or in Azure, never gets more. Memory, keys and tokens
-pass through libraries that quote them when something fails, and at debug level whenever they are called.
+Records are redacted when they are created, so no handler, here or in Azure, gets more. Memory, keys and tokens pass
+through libraries that quote them in errors, and in every call at debug level.
 """
 
 import logging
@@ -14,26 +14,26 @@ from enum import Enum
 from types import TracebackType
 from typing import Any, Final
 
-SPEAKING: Final = {"memnet": logging.DEBUG, "uvicorn": logging.INFO}
-"""Loggers whose texts are known to hold no memory, with the level from which on they are."""
+TRUSTED: Final = {"memnet": logging.DEBUG, "uvicorn": logging.INFO}
+"""Loggers whose messages contain no memory, with the lowest level for which that is known."""
 WITHHELD: Final = "(its text is withheld)"
 ELIDED: Final = "…"
-"""Stands for a value that stays where the logs are kept."""
+"""Replaces a value that must not be exported."""
 
 _log = logging.getLogger("memnet.process")
 
 
-class OwnWords(str):
-    """A text of nothing but names that stand in the code: it may be told anywhere."""
+class LogSafe(str):
+    """A text that consists of names in the code only, so it may be exported."""
 
     __slots__ = ()
 
 
 class RedactedRecord(logging.LogRecord):
-    """A record without the texts of exceptions and, unless its logger is one of SPEAKING, without values.
+    """A record without the texts of exceptions and, unless its logger is TRUSTED, without values.
 
-    Of what others say, the place is told and the text as it stands in their code, before values were put into it. A
-    text that came without values may have been put together before; it is withheld.
+    Records of other loggers keep their origin and their format string. A message without arguments may have been
+    formatted before; it is withheld.
     """
 
     def __init__(
@@ -49,70 +49,69 @@ class RedactedRecord(logging.LogRecord):
         sinfo: str | None = None,
         **more: Any,
     ) -> None:
-        """Take what logging gives to every record."""
+        """Accept the arguments that logging passes to every record."""
         super().__init__(name, level, pathname, lineno, msg, args, exc_info, func, sinfo, **more)
-        if not is_speaking(name or ""):  # logging.makeLogRecord has no name yet
+        if not is_trusted(name or ""):  # logging.makeLogRecord has no name yet
             text = msg if args and isinstance(msg, str) else WITHHELD
             self.msg, self.args = f"{self.filename}:{lineno} {text}", ()
         if self.exc_info and self.exc_info[1] is not None:
             self.exc_info = without_text(self.exc_info[1])
 
 
-def told_abroad(record: logging.LogRecord) -> str:
-    """Return the message of a RedactedRecord as it may leave the place where the logs are kept.
+def exportable_message(record: logging.LogRecord) -> str:
+    """Return the message of a RedactedRecord without the tenants, jobs and blobs that the line on stderr names.
 
-    The lines there name tenants, jobs and blobs. Of its values this tells numbers, members of enumerations, OwnWords,
-    and records made of them.
+    Numbers, members of enumerations, LogSafe texts and dataclasses of these are kept.
     """
     if not isinstance(record.msg, str):
         return WITHHELD
-    told: Any = record.args
-    if isinstance(told, Mapping):
-        told = _Named((name, _abroad(value)) for name, value in told.items())
-    elif told:
-        told = tuple(_abroad(value) for value in told)
+    values: Any = record.args
+    if isinstance(values, Mapping):
+        values = _Named((name, _exportable(value)) for name, value in values.items())
+    elif values:
+        values = tuple(_exportable(value) for value in values)
     else:
         return record.msg
     try:
-        return str(record.msg % told)
+        return str(record.msg % values)
     except (TypeError, ValueError):
         return record.msg
 
 
 class _Named(dict[str, object]):
-    """Values by name; shown as a whole it tells not even the names, which may be anything."""
+    """Values by name. Formatted as a whole it hides the names too, which may be anything."""
 
     def __repr__(self) -> str:
         return ELIDED
 
 
-def _abroad(value: object) -> object:
-    return value if _is_closed(value) else ELIDED
+def _exportable(value: object) -> object:
+    return value if _is_log_safe(value) else ELIDED
 
 
-def _is_closed(value: object) -> bool:
-    if value is None or isinstance(value, (int, float, Enum, OwnWords)):
+def _is_log_safe(value: object) -> bool:
+    if value is None or isinstance(value, (int, float, Enum, LogSafe)):
         return True
     if not is_dataclass(value) or isinstance(value, type):
         return False
-    return all(_is_closed(getattr(value, field.name)) for field in fields(value))
+    return all(_is_log_safe(getattr(value, field.name)) for field in fields(value))
 
 
-def where(error: BaseException) -> OwnWords:
+def where(error: BaseException) -> LogSafe:
     """Name the frames an exception went through, innermost first."""
     frames = traceback.extract_tb(error.__traceback__)
-    return OwnWords(" < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames)))
+    return LogSafe(" < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames)))
 
 
-def is_speaking(name: str) -> bool:
-    """Whether the texts of this logger may be told."""
-    return name.partition(".")[0] in SPEAKING
+def is_trusted(name: str) -> bool:
+    """Return whether the messages of this logger may be logged with their values."""
+    return name.partition(".")[0] in TRUSTED
 
 
 def without_text(error: BaseException) -> tuple[type[BaseException], BaseException, TracebackType | None]:
-    """Return what stands for `error` in a record: its type's name and its frames, without its text and its causes."""
-    told = _namesake(type(error))().with_traceback(error.__traceback__)
-    return type(told), told, told.__traceback__
+    """Return an exception with the type's name and the frames of `error`, without its text and its causes."""
+    redacted = _namesake(type(error))().with_traceback(error.__traceback__)
+    return type(redacted), redacted, redacted.__traceback__
 
 
 def _namesake(kind: type[BaseException]) -> type[BaseException]:
@@ -120,15 +119,14 @@ def _namesake(kind: type[BaseException]) -> type[BaseException]:
 
 
 def install(level: str) -> None:
-    """Hold every record of this process to it, and let those of `level` and above pass; of libraries, warnings.
+    """Redact every record of this process, and log those of `level` and above; of libraries, warnings and above.
 
-    What would be printed past the logs, exceptions that nobody caught and Python's own warnings, goes there, too.
-    Called again it changes the level.
+    Uncaught exceptions and Python's warnings are logged instead of printed. Another call changes the level.
     """
     wanted = logging.getLevelNamesMapping()[level.upper()]
     logging.setLogRecordFactory(RedactedRecord)
     logging.getLogger().setLevel(max(wanted, logging.WARNING))
-    for name, lowest in SPEAKING.items():
+    for name, lowest in TRUSTED.items():
         logging.getLogger(name).setLevel(max(wanted, lowest))
     logging.captureWarnings(True)
     # A record that cannot be written would be printed with its values instead.
@@ -142,14 +140,14 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
     else:
-        _log.critical("nobody caught it", exc_info=error)
+        _log.critical("uncaught_exception", exc_info=error)
 
 
-def _uncaught_in_thread(told: threading.ExceptHookArgs) -> None:
-    if told.exc_value is not None and not isinstance(told.exc_value, SystemExit):
-        _log.error("nobody caught it in a thread", exc_info=told.exc_value)
+def _uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
+    if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
+        _log.error("uncaught_exception_in_thread", exc_info=args.exc_value)
 
 
-def _unraisable(told: "sys.UnraisableHookArgs") -> None:
-    if told.exc_value is not None:
-        _log.error("it could not be raised", exc_info=told.exc_value)
+def _unraisable(args: "sys.UnraisableHookArgs") -> None:
+    if args.exc_value is not None:
+        _log.error("unraisable_exception", exc_info=args.exc_value)

@@ -1,4 +1,4 @@
-"""What the operations work with: the stores, the outside services and the plain values, in one frozen object."""
+"""The service object that operations receive: stores, external services and plain values."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ from memnet.stores import (
     ErasureStore,
     EventStore,
     HoldStore,
+    ItemStore,
     JobMarks,
-    RecordStore,
     Search,
     UserDirectory,
     UserStorage,
@@ -35,7 +35,7 @@ from memnet.stores import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """Everything that an operation needs. `wiring` builds it; each entry point passes it on."""
+    """The dependencies of every operation. `wiring` builds it; each entry point passes it on."""
 
     documents: DocumentStore
     registration: Callable[[], Awaitable[None]]
@@ -43,7 +43,7 @@ class Service:
     audit: AuditLog
     events: EventStore
     search: Search
-    records: RecordStore
+    records: ItemStore
     vault: Vault
     signing: SigningKeys
     marks: JobMarks

@@ -11,17 +11,17 @@ from memnet.domain.core.identifiers import RESERVED, is_reserved
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "MEMNET_"
 MOST = 2**40
-"""No number is larger; it keeps infinity out."""
+"""The upper limit of every number; it excludes infinity."""
 _MOST = {"port": 65535, "telemetry_trace_ratio": 1}
 _OF_LIBRARIES = ("OTEL_", "APPLICATIONINSIGHTS_")
-"""How the variables begin that libraries of telemetry obey."""
+"""Prefixes of the variables that telemetry libraries read."""
 _SILENCE = {
     "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL": "true",
     "APPLICATIONINSIGHTS_SDKSTATS_DISABLED": "true",
     "APPLICATIONINSIGHTS_CONTROLPLANE_DISABLED": "true",
     "APPLICATIONINSIGHTS_OPENTELEMETRY_RESOURCE_METRIC_DISABLED": "true",
 }
-"""What keeps Microsoft's exporter from telling of itself, and from asking how it should behave."""
+"""Stops Microsoft's exporter from sending statistics about itself and from fetching its configuration."""
 
 
 class SettingsError(Exception):
@@ -34,7 +34,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What can be set, each as MEMNET_<NAME>; a field without a default is required."""
+    """The settings, each read from MEMNET_<NAME>; a field without a default is required."""
 
     storage_url: str
     """The blob container: https://<account>.blob.core.windows.net/<container>."""
@@ -81,7 +81,7 @@ class Settings:
     max_body_bytes: int = 1_048_576
     """The longest request body; a longer one is refused unread."""
     routing_debug: Literal["always", "on_request", "never"] = "always"
-    """When context:assemble tells how it chose: on_request means when the body asks for it."""
+    """When context:assemble explains its choice; on_request: when the body asks for it."""
     document_cache_bytes: int = 67_108_864
     """Bytes of memory for documents that this process remembers; each counts as twice its blob and 1 KiB."""
     embeddings: str = "none"
@@ -131,8 +131,8 @@ class Settings:
     """How long a client that reads less than 16 KiB a second may take to read what is ready for it (a public
     file: each 64 KiB of it); then its connection is cut."""
     drain_seconds: float = 5.0
-    """How long a process that is told to stop by SIGTERM goes on serving while /health/ready says 503 and each answer
-    closes its connection: as long as a load balancer takes to notice. A second signal ends it."""
+    """How long a process keeps serving after SIGTERM, while /health/ready returns 503 and each response closes its
+    connection: as long as a load balancer needs to notice. A second signal ends it."""
     telemetry: Literal["none", "azure_monitor", "otlp"] = "none"
     """Where metrics, traces and logs go (extra `telemetry`): none (nothing leaves), azure_monitor (Application
     Insights) or otlp (a collector)."""
@@ -147,9 +147,9 @@ class Settings:
     """Which share of the traces is sent, from 0 to 1; metrics and logs are always complete."""
     prometheus_address: str | None = None
     """Where this API process serves its metrics to Prometheus (extra `telemetry`): <host>:<port>, such as
-    127.0.0.1:9464. Whoever reaches it may read them, without a token; None: nowhere."""
+    127.0.0.1:9464. It needs no token, so restrict access to it; None: nowhere."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """What goes to stderr, as one JSON object a line."""
+    """Lowest log level written to stderr (JSON lines)."""
     host: str = "127.0.0.1"
     """The address the API listens on."""
     port: int = 8080
@@ -191,21 +191,22 @@ def load_storage(environment: Mapping[str, str] | None = None) -> Settings | Non
     return load({f"{PREFIX}ISSUER_URL": "none", f"{PREFIX}AUDIENCE": "none", **given})
 
 
-def load_beside(others: Mapping[str, str]) -> Settings:
-    """Read the settings for a tool that works beside a service with the settings `others`.
+def load_for(others: Mapping[str, str]) -> Settings:
+    """Read the settings for a tool that works on a service with the settings `others`.
 
-    Of the process's environment the embeddings count, which is how an index is rebuilt for other ones. Raises
-    SettingsError.
+    The settings of embeddings are read from the process's environment, so that an index can be rebuilt with others.
+
+    Raises:
+        SettingsError.
     """
     own = {name: text for name, text in os.environ.items() if name.startswith(f"{PREFIX}EMBEDDINGS")}
     return load({**others, **own})
 
 
 def silence_libraries() -> None:
-    """Let no library of telemetry obey the environment of this process, nor tell its maker of itself.
+    """Remove the environment variables of telemetry libraries, and turn off their own telemetry.
 
-    What it should do stands in the settings. Without this it would take addresses, headers and certificates from
-    variables of its own.
+    The settings configure them. Otherwise they would read addresses, headers and certificates from the environment.
     """
     for name in [name for name in os.environ if name.startswith(_OF_LIBRARIES)]:
         del os.environ[name]

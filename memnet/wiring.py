@@ -1,4 +1,4 @@
-"""Which adapter plays which port. Every entry point starts here; `connections` opens what the settings name."""
+"""Choose the adapter of each port. Every entry point starts here; `clients` connects to the Azure services."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
-from memnet import connections
+from memnet import clients
 from memnet.adapters.memory.blob_storage import MemoryBlobStorage
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.ids import SequentialIds
+from memnet.adapters.memory.keys import MemorySigningKeys, MemoryTenantKeys
 from memnet.adapters.memory.queue import MemoryQueue
-from memnet.adapters.memory.signing_keys import MemorySigningKeys
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.data_key_cache import LIFETIME, ProcessDataKeyCache
 from memnet.adapters.process.embedding_router import EmbeddingRouter
@@ -54,8 +53,8 @@ from memnet.stores import (
     ErasureStore,
     EventStore,
     HoldStore,
+    ItemStore,
     JobMarks,
-    RecordStore,
     Search,
     SearchRegister,
     UserDirectory,
@@ -64,24 +63,28 @@ from memnet.stores import (
 )
 
 DRAIN_SECONDS = 10.0
-"""How long a stopping process waits for its background work; what is left, a sweep finishes."""
+"""How long a stopping process waits for its background work; a sweep completes the rest."""
 
 
 @asynccontextmanager
 async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemetry]:
-    """Yield the telemetry of a process that is a `part` of the service; leaving delivers what is left.
+    """Yield the telemetry of a process, a `part` of the service. Leaving the context delivers what is pending.
 
-    Raises SettingsError before anything is opened to the outside. Without it, as in the command, nobody is told.
+    Raises:
+        SettingsError: Before any connection is opened.
     """
     async with AsyncExitStack() as stack:
-        yield await connections.enter_telemetry(stack, settings, SystemClock(), RandomIds(), part)
+        yield await clients.enter_telemetry(stack, settings, SystemClock(), RandomIds(), part)
 
 
 @asynccontextmanager
 async def connect(settings: Settings, telemetry: Telemetry | None = None) -> AsyncIterator[Service]:
-    """Yield the services on Azure (or its local stand-ins); nothing is sent before the first call.
+    """Yield the service on Azure or its emulators; nothing is sent before the first call.
 
-    Raises SettingsError and CatalogError before anything is opened to the outside. Leaving drains the background work.
+    Leaving the context drains the background work.
+
+    Raises:
+        SettingsError, CatalogError: Before any connection is opened.
     """
     catalog = load_catalog(
         settings.profiles_dir,
@@ -92,14 +95,14 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
     )
     clock, ids, telemetry = SystemClock(), RandomIds(), telemetry or NoTelemetry()
     async with AsyncExitStack() as stack:
-        quota = await connections.enter_quota(stack, settings, clock)
-        container = await connections.enter_container(stack, settings, clock)
+        quota = await clients.enter_quota(stack, settings, clock)
+        container = await clients.enter_container(stack, settings, clock)
         blobs = Blobs(container, clock, look_every=look_every(timedelta(seconds=settings.erasure_quiescence_seconds)))
-        embedder = await connections.enter_embedder(stack, settings)
-        search = await connections.enter_search(stack, settings, blobs, embedder)
-        tenant_keys, signing = await connections.enter_vault(stack, settings, clock, ids)
-        queue = await connections.enter_queue(stack, settings, telemetry)
-        models = await connections.enter_models(stack, settings, clock)
+        embedder = await clients.enter_embedder(stack, settings)
+        search = await clients.enter_search(stack, settings, blobs, embedder)
+        tenant_keys, signing = await clients.enter_vault(stack, settings, clock, ids)
+        queue = await clients.enter_queue(stack, settings, telemetry)
+        models = await clients.enter_models(stack, settings, clock)
         background = BackgroundTasks()
         stack.push_async_callback(background.drain, DRAIN_SECONDS)
         registration = Once(partial(register_catalog, catalog, texts=CatalogTexts(blobs)))
@@ -127,7 +130,7 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
 def in_memory(
     settings: Settings, catalog: Catalog, embedder: Embedder | None = None, telemetry: Telemetry | None = None
 ) -> Service:
-    """Build the services on memory adapters: a clock that stands still, ids in order, nothing outlives the process."""
+    """Build the service on memory adapters, with a fixed clock and sequential ids."""
     telemetry = telemetry or NoTelemetry()
     clock, ids = FrozenClock(), SequentialIds()
     blobs = Blobs(MemoryBlobStorage(clock), clock, look_every=timedelta(0))
@@ -162,7 +165,7 @@ class _Stores(TypedDict):
     documents: DocumentStore
     audit: AuditLog
     events: EventStore
-    records: RecordStore
+    records: ItemStore
     vault: Vault
     marks: JobMarks
     users: UserDirectory
@@ -181,7 +184,7 @@ def _stores(
     registration: Callable[[], Awaitable[None]] | None,
 ) -> _Stores:
     """The stores of a process, all in `blobs`; no document is written before `registration` succeeds."""
-    records, clock = RecordStore(blobs), blobs.clock
+    records, clock = ItemStore(blobs), blobs.clock
     vault = Vault(records, keys, ids, clock, _data_key_cache(settings, clock))
     documents = DocumentStore(
         blobs,
@@ -204,17 +207,17 @@ def _stores(
 
 
 def create_archive(path: Path) -> AbstractContextManager[ArchiveWriter]:
-    """A new archive, which stands at `path` once the context ends without an error. Raises OSError."""
+    """Create an archive, which is stored at `path` when the context ends without an error. Raises OSError."""
     return create_zip(path)
 
 
 def open_archive(path: Path) -> AbstractContextManager[ArchiveReader]:
-    """The archive at `path`. Raises ArchiveInvalid, OSError."""
+    """Open the archive at `path`. Raises ArchiveInvalid, OSError."""
     return open_zip(path)
 
 
 def _data_key_cache(settings: Settings, clock: Clock) -> DataKeyCache:
-    """None of its keys outlives the fence of an erasure that began while it was remembered: see LIFETIME."""
+    """Return a cache whose keys expire before the fence of an erasure that began meanwhile is lifted: see LIFETIME."""
     return ProcessDataKeyCache(
         clock, lifetime=min(LIFETIME, timedelta(seconds=settings.erasure_quiescence_seconds / 2))
     )
@@ -227,7 +230,7 @@ def _semantic_router(embedder: Embedder | None, settings: Settings) -> SemanticR
 
 
 def _measure(telemetry: Telemetry, catalog: Catalog, key: DocumentKey, summary: DocumentSummary) -> None:
-    """Record how full a document is that was written, for every binding through which it may be written and read."""
+    """Record the size of a written document relative to the limit of each binding that covers it."""
     for rules in catalog.covering(key):
         binding = rules.binding
         telemetry.record(

@@ -7,9 +7,8 @@ from typing import Any
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.ids import SequentialIds
+from memnet.adapters.memory.keys import MemorySigningKeys, MemoryTenantKeys
 from memnet.adapters.memory.queue import MemoryQueue
-from memnet.adapters.memory.signing_keys import MemorySigningKeys
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.adapters.process.no_telemetry import NoTelemetry
@@ -21,8 +20,8 @@ from memnet.stores import (
     ErasureStore,
     EventStore,
     HoldStore,
+    ItemStore,
     JobMarks,
-    RecordStore,
     Search,
     SearchRegister,
     UserDirectory,
@@ -54,7 +53,7 @@ def service_of(**parts: Any) -> Service:
     clock = found.setdefault("clock", inner.clock if inner else FrozenClock())
     ids = found.setdefault("ids", inner.ids if inner else SequentialIds())
     blobs = next((part._blobs for part in found.values() if hasattr(part, "_blobs")), None) or memory_blobs(clock)
-    records = found.setdefault("records", inner.records if inner else RecordStore(blobs))
+    records = found.setdefault("records", inner.records if inner else ItemStore(blobs))
     found["vault"] = inner or Vault(records, MemoryTenantKeys(ids), ids, clock)
     found.setdefault("audit", AuditLog(blobs, found["vault"]))
     kinds: dict[str, Any] = {"documents": DocumentStore, "events": EventStore, "marks": JobMarks, "holds": HoldStore}

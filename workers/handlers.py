@@ -9,8 +9,8 @@ from memnet.domain.core.metric import REPLAY_DURATION, REPLAY_PATCHES, REPLAYS
 from memnet.domain.core.scope import Actor
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.replay.replay import Replay, ReplayStatus
-from memnet.log_redaction import OwnWords
-from memnet.operations.events.resume_reindexing import resume_reindexing
+from memnet.log_redaction import LogSafe
+from memnet.operations.events.reindex_events import resume_reindexing
 from memnet.operations.governance import erase_tenant, erase_user, retention
 from memnet.operations.replay.conflicts import attempt_conflict
 from memnet.operations.replay.jobs import fail_replay
@@ -122,12 +122,12 @@ async def run_timer(name: str, work: Callable[[Service], Awaitable[object]]) -> 
         try:
             report = await work(service)
         except Exception as error:
-            span.tell("place", error_origin(error))
+            span.set_attribute("place", error_origin(error))
             span.fail()
             raise _failed(name, error) from None
-        log.info("timer_completed timer=%s report=%s", OwnWords(name), report)
+        log.info("timer_completed timer=%s report=%s", LogSafe(name), report)
 
 
 def _failed(name: str, error: Exception) -> TimerFailed:
-    log.error("timer_failed timer=%s error=%s", OwnWords(name), error_origin(error))
+    log.error("timer_failed timer=%s error=%s", LogSafe(name), error_origin(error))
     return TimerFailed(name)

@@ -25,7 +25,7 @@ from memnet.domain.core.errors import (
 )
 from memnet.domain.core.job import ATTEMPT, QUEUES, TRACEPARENT, Job, JobKind
 from memnet.domain.core.metric import DEAD_LETTERS
-from memnet.log_redaction import OwnWords
+from memnet.log_redaction import LogSafe
 from memnet.operations.replay.jobs import find_due_job
 from memnet.service import Service
 from workers.outcomes import OUTCOMES, RETRY_DELAYS, Outcome, delay
@@ -144,14 +144,14 @@ async def handle(
     """
     name, telemetry = FUNCTIONS[handler.kind], service.telemetry
     with telemetry.span(name, "consumer", delivery.traceparent) as span:
-        span.tell("attempt", delivery.attempt)
+        span.set_attribute("attempt", delivery.attempt)
         try:
             dead = await _handle(delivery, handler, service, retry_delays)
         except AbandonMessage:
-            span.tell("outcome", "redelivered")
+            span.set_attribute("outcome", "redelivered")
             span.fail()
             raise
-        span.tell("outcome", "done" if dead is None else dead.reason)
+        span.set_attribute("outcome", "done" if dead is None else dead.reason)
         if dead is not None:
             span.fail()
             telemetry.record(DEAD_LETTERS, 1, operation=name, outcome=dead.reason)
@@ -307,8 +307,8 @@ def _dead_letter(kind: JobKind, delivery: Delivery, error: MemnetError, job: Job
     return DeadLetter(QUEUES[kind], error.code.value, error.message, delivery)
 
 
-def error_origin(error: BaseException) -> OwnWords:
+def error_origin(error: BaseException) -> LogSafe:
     """Return the type of an exception and the frame that raised it, without the exception's text."""
     frames = traceback.extract_tb(error.__traceback__)
     frame = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return OwnWords(f"{type(error).__name__}{frame}")
+    return LogSafe(f"{type(error).__name__}{frame}")

@@ -10,8 +10,7 @@ from api.responses.service import ReindexingStatus
 from api.routing import tenant_routes
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.events.index_layout import Reindexing
-from memnet.operations.events.get_reindexing import get_reindexing
-from memnet.operations.events.reindex_events import reindex_events
+from memnet.operations.events.reindex_events import get_reindexing, reindex_events
 
 router = APIRouter()
 route = tenant_routes(router, "operations")

@@ -14,7 +14,7 @@ from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents.audit_record import Version
 from memnet.domain.history.reconstruction import VerifiedHistory, Visit
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.wiring import connect
 
 

@@ -1,9 +1,10 @@
-"""What the operations need from outside, as Protocols. Each method's docstring lists what it raises."""
+"""The external services that operations use, as Protocols. Each method's docstring lists the errors it raises."""
 
 from memnet.ports.archive import ArchiveReader, ArchiveWriter
-from memnet.ports.blob_storage import BlobStorage, ListedBlob, Page, StoreConflict, StoredDocument
+from memnet.ports.blob_storage import BlobStorage, ListedBlob, Page, StoreConflict, StoredBlob
 from memnet.ports.models import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
 from memnet.ports.prerequisites import CreatablePrerequisite, Prerequisite, Prerequisites
+from memnet.ports.runtime import Clock, IdGenerator, Quota
 from memnet.ports.sealing import DataKeyCache, TenantKey, TenantKeys
 from memnet.ports.searching import (
     Embedder,
@@ -14,7 +15,6 @@ from memnet.ports.searching import (
     SemanticRouter,
 )
 from memnet.ports.signing import SigningKeys
-from memnet.ports.surroundings import Clock, IdGenerator, Quota
 from memnet.ports.telemetry import Span, SpanAttribute, SpanKind, Telemetry
 from memnet.ports.work import Background, MessageQueue
 
@@ -48,7 +48,7 @@ __all__ = [
     "SpanAttribute",
     "SpanKind",
     "StoreConflict",
-    "StoredDocument",
+    "StoredBlob",
     "Telemetry",
     "TenantKey",
     "TenantKeys",

@@ -15,11 +15,11 @@ class ArchiveWriter(Protocol):
 
 
 class ArchiveReader(Protocol):
-    """An archive that somebody gives us. None of its files is larger than it says, nor larger than the archive."""
+    """An untrusted archive. No file yields more bytes than its declared size, or than the archive holds."""
 
     @property
     def members(self) -> Sequence[ArchiveMember]:
-        """What its own directory lists: names are as they stand there, perhaps twice, perhaps hostile."""
+        """The entries of its directory; names are untrusted and may be duplicates."""
         ...
 
     def read(self, name: str) -> AsyncIterator[bytes]:

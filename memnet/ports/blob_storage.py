@@ -17,13 +17,13 @@ from memnet.domain.documents.envelope import DocumentView
 class StoreConflict(Exception):
     """The precondition of a conditional write does not hold.
 
-    It says nothing about the outcome of the request: the retry of a client library reports it also for a write that an
-    earlier try applied. Read the blob and decide again.
+    It does not prove that the write was refused: a client library that retries reports it for a write that an earlier
+    try applied. Read the blob and decide again.
     """
 
 
 @dataclass(frozen=True)
-class StoredDocument:
+class StoredBlob:
     """The bytes of a blob, and the entity tag that guards the next write."""
 
     data: bytes
@@ -31,7 +31,7 @@ class StoredDocument:
 
     @cached_property
     def view(self) -> DocumentView | None:
-        """What clients see of a document's blob, computed once; None for a deleted document. Raises HistoryCorrupt."""
+        """The client's view of a document's blob, computed once; None if deleted. Raises HistoryCorrupt."""
         return envelope.view(envelope.load(self.data))
 
 
@@ -69,7 +69,7 @@ class BlobStorage(Protocol):
     have been applied, or may be applied later.
     """
 
-    async def get(self, name: str, known: StoredDocument | None = None) -> StoredDocument | None:
+    async def get(self, name: str, known: StoredBlob | None = None) -> StoredBlob | None:
         """Return the blob, or None if it does not exist.
 
         Returns `known` itself if its entity tag is still current; then no body is transferred.

@@ -8,7 +8,7 @@ from memnet.domain.core.scope import Json
 
 
 class ModelOutcome(StrEnum):
-    """How a model's answer ended."""
+    """How a completion ended."""
 
     COMPLETE = "complete"
     TRUNCATED = "truncated"
@@ -17,7 +17,7 @@ class ModelOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One question to a language model: what to do, what to do it with, and the JSON Schema of the answer."""
+    """One request to a language model: instructions, input, and the JSON Schema of the output."""
 
     instructions: str = field(repr=False)
     material: str = field(repr=False)
@@ -29,7 +29,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What a model said; if COMPLETE, `text` is JSON by the schema, as far as the provider enforces it."""
+    """A completion; if COMPLETE, `text` is JSON that matches the schema, as far as the provider enforces it."""
 
     text: str = field(repr=False)
     outcome: ModelOutcome
@@ -37,8 +37,8 @@ class ModelAnswer:
 
 
 class LanguageModels(Protocol):
-    """An ordered list of models, of which the first that answers is taken."""
+    """An ordered list of models; the first one that responds is used."""
 
     async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """Ask one after the other until one answers. Raises Unavailable if none did within the budget."""
+        """Call the models in order until one responds. Raises Unavailable if none does within the budget."""
         ...

@@ -1,4 +1,4 @@
-"""What the service needs around it, looked at without using it."""
+"""The prerequisites of the service, checked without side effects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,24 +8,24 @@ from memnet.domain.core.prerequisite import Finding
 
 
 class Prerequisite(Protocol):
-    """Something that has to be there, or a right to something that is."""
+    """Something that must exist, or a right that the identity must have."""
 
     async def check(self) -> Finding:
-        """Look, and leave no trace: the least call that takes the right. Raises nothing: the finding says it all."""
+        """Check with the smallest call that needs the permission, without side effects. Raises nothing."""
         ...
 
 
 class CreatablePrerequisite(Prerequisite, Protocol):
-    """Something that the service's own identity can make."""
+    """A prerequisite that the service's own identity can create."""
 
     async def create(self) -> None:
-        """Make it; one that is there is left as it is. Raises Unavailable, also when it is not allowed."""
+        """Create it unless it exists. Raises Unavailable, also without the permission."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Prerequisites:
-    """All of them but the index, which the register tells of; the container is where that register is."""
+    """All prerequisites except the index, which is named in the container's register."""
 
     container: CreatablePrerequisite
     others: Sequence[Prerequisite]

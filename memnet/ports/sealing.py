@@ -1,4 +1,4 @@
-"""The keys that wrap what users' records are encrypted with."""
+"""The tenants' keys in the vault, and the cache of the users' data keys that they wrap."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -16,17 +16,17 @@ class TenantKey:
 
 
 class TenantKeys(Protocol):
-    """The keys in the vault; what they wrap is worthless without it."""
+    """The tenants' keys in the vault. Without them no data key can be unwrapped."""
 
     async def newest(self, tenant_id: str) -> TenantKey:
-        """Return the newest version, perhaps some minutes old; the first call makes one.
+        """Return the newest version, at most some minutes old; the first call creates one.
 
-        Raises DecryptionFailed if what the vault holds is no key, VaultUnavailable.
+        Raises DecryptionFailed if the stored secret is not a key, VaultUnavailable.
         """
         ...
 
     async def find_newest(self, tenant_id: str) -> TenantKey | None:
-        """Return what `newest` would return, and make none: None if there is none. Raises as `newest`."""
+        """Return the newest version, or None; none is created. Raises as `newest`."""
         ...
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
@@ -34,27 +34,27 @@ class TenantKeys(Protocol):
         ...
 
     async def rotate(self, tenant_id: str) -> TenantKey:
-        """Make a new version and return it; the older ones stay. Raises VaultUnavailable."""
+        """Create a version and return it; older ones remain. Raises VaultUnavailable."""
         ...
 
     async def ping(self) -> None:
-        """Ask the vault whether it can serve (one round trip). Raises VaultUnavailable."""
+        """Check that the vault can be used, in one round trip. Raises VaultUnavailable."""
         ...
 
 
 class DataKeyCache(Protocol):
-    """Data keys that this process has opened, in memory alone and for a short time: it may forget any, at any time."""
+    """Unwrapped data keys of this process, in memory and for a short time; any may be dropped at any time."""
 
     def current(self, scope: UserScope) -> DataKey | None:
-        """Return the key that the user's records were last sealed with; None if it is not known."""
+        """Return the key that seals the user's new items; None if it is not cached."""
         ...
 
     def find(self, scope: UserScope, key_id: str) -> DataKey | None:
-        """Return one of the user's keys; None if it is not known."""
+        """Return one of the user's keys; None if it is not cached."""
         ...
 
     def remember(self, scope: UserScope, key: DataKey, *, is_current: bool) -> None:
-        """Keep a key that is known to be stored."""
+        """Cache a key that is known to be stored."""
         ...
 
     def forget(self, scope: UserScope) -> None:

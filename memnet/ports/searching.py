@@ -1,4 +1,4 @@
-"""The index of events, and meanings."""
+"""The index of events, embeddings, and semantic routing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class IndexMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EventHit:
-    """One result: the event's JSON as it was indexed, and how well it matches."""
+    """One result: the indexed JSON of the event, and its score."""
 
     key: str
     data: bytes
@@ -24,7 +24,7 @@ class EventHit:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Some results, best first, and whether there are more behind them."""
+    """A page of results, best first, and whether more follow."""
 
     items: Sequence[EventHit]
     more: bool
@@ -38,65 +38,67 @@ class EventIndex(Protocol):
         ...
 
     async def create(self, version: IndexVersion) -> None:
-        """Create the index, empty; one that is there already is left as it is. Raises Unavailable."""
+        """Create an empty index; an existing one is kept. Raises Unavailable."""
         ...
 
     async def matches(self, version: IndexVersion) -> bool:
-        """Say whether the index is as `create` would make it for `version`. Raises IndexMissing, Unavailable."""
+        """Return whether the index has the definition of `version`. Raises IndexMissing, Unavailable."""
         ...
 
     async def drop(self, name: str) -> None:
-        """Remove the index with all that is in it; a missing one is fine. Raises Unavailable."""
+        """Delete the index and its documents; deleting a missing one succeeds. Raises Unavailable."""
         ...
 
     async def upload(self, name: str, documents: Sequence[IndexDocument]) -> frozenset[str]:
-        """Add or replace documents, any number of them; return the keys of those that were not taken.
+        """Add or replace any number of documents; return the keys of those that were refused.
 
-        Raises IndexMissing, Unavailable when it is unknown which were.
+        Raises:
+            IndexMissing.
+            Unavailable: It is unknown which were written.
         """
         ...
 
     async def delete(self, name: str, keys: Sequence[str]) -> frozenset[str]:
-        """Remove documents, missing ones too; return the keys that could not be. Raises IndexMissing, Unavailable."""
+        """Delete documents, existing or not; return the keys that remain. Raises IndexMissing, Unavailable."""
         ...
 
     async def search(self, name: str, query: EventQuery, vector: Vector | None) -> Hits:
         """Return at most `query.top` hits after the first `query.skip`, best first, ranked by words and `vector`.
 
-        Ranked by words alone, equals come in the order of their keys. Raises IndexMissing, Unavailable.
+        Results of equal score are ordered by key if words alone rank. Raises IndexMissing, Unavailable.
         """
         ...
 
     async def list(self, name: str, tenant_id: str | None, *, limit: int, after: str | None) -> Sequence[EventHit]:
-        """Return up to `limit` (1 to 999) documents of one tenant, or of all, in key order, from behind `after` on.
+        """Return up to `limit` (1 to 999) documents of one tenant, or of all, in key order, after the key `after`.
 
-        Scores mean nothing. Fewer than `limit` are the end. Raises IndexMissing, Unavailable.
+        Scores are meaningless. Fewer than `limit` documents are the last page. Raises IndexMissing, Unavailable.
         """
         ...
 
     async def list_of_user(self, name: str, scope: UserScope, *, limit: int, after: str | None = None) -> Sequence[str]:
-        """Return the keys of up to `limit` (1 to 999) documents of one user, in key order, from behind `after` on.
+        """Return the keys of up to `limit` (1 to 999) documents of one user, in key order, after the key `after`.
 
-        What was just written or removed may not show yet. Raises IndexMissing, Unavailable.
+        Recent writes and deletions may not be visible yet. Raises IndexMissing, Unavailable.
         """
         ...
 
     async def ping(self) -> None:
-        """Ask the service whether it can serve (one round trip). Raises Unavailable."""
+        """Check that the service can be used, in one round trip. Raises Unavailable."""
         ...
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors that lie close together when their meanings do."""
+    """Turns texts into vectors; similar texts have similar vectors."""
 
     @property
     def name(self) -> str:
-        """The model; recorded in the index, whose vectors all come from one."""
+        """The model. The index records it: all vectors of an index come from one model."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has."""
+        """The dimensions of a vector."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
@@ -105,8 +107,8 @@ class Embedder(Protocol):
 
 
 class SemanticRouter(Protocol):
-    """Ranks route candidates by meaning, where words alone do not decide."""
+    """Ranks route candidates by meaning when words alone do not decide."""
 
     async def score(self, text: str, candidates: Sequence[str]) -> Sequence[float] | None:
-        """Return one similarity in 0..1 per candidate's text, or None when no ranking is to be had. Raises nothing."""
+        """Return one similarity in 0..1 per candidate, or None if no ranking is available. Raises nothing."""
         ...

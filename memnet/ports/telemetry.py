@@ -1,4 +1,4 @@
-"""What operators are told: metrics, traces, and the logs that go with them."""
+"""Telemetry for operators: metrics, traces, and their logs."""
 
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol
@@ -6,20 +6,20 @@ from typing import Literal, Protocol
 from memnet.domain.core.metric import Metric
 
 SpanKind = Literal["server", "consumer", "internal"]
-"""A request that is answered, a message that is worked off, or work that nobody sent."""
+"""A request, a message, or internal work."""
 SpanAttribute = Literal["method", "status", "outcome", "error", "place", "request_id", "attempt"]
-"""What may be told of a step: never whose memory it is about, nor what is in it, nor an exception's text."""
+"""The attributes of a span: never a tenant, a user, content, or the text of an exception."""
 
 
 class Span(Protocol):
-    """A step of a trace, under way."""
+    """A span of a trace that has not ended."""
 
     def rename(self, name: str) -> None:
-        """Give it the name of its operation, where that is known only now."""
+        """Set the name, when the operation becomes known."""
         ...
 
-    def tell(self, fact: SpanAttribute, value: str | int) -> None:
-        """Say something about it."""
+    def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
+        """Set an attribute."""
         ...
 
     def fail(self) -> None:
@@ -28,11 +28,11 @@ class Span(Protocol):
 
 
 class Telemetry(Protocol):
-    """Where measurements go. Nothing here waits, and nothing raises because telemetry cannot be delivered."""
+    """Metrics and traces. No call waits, and none raises because telemetry cannot be delivered."""
 
     @property
     def enabled(self) -> bool:
-        """Whether anybody listens; if not, what costs something to find out need not be."""
+        """Whether telemetry is exported; if not, callers can skip expensive measurements."""
         ...
 
     def record(self, metric: Metric, value: float, **labels: str) -> None:
@@ -40,16 +40,16 @@ class Telemetry(Protocol):
         ...
 
     def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
-        """Begin a step, which ends with the context; `parent` is a W3C traceparent that came from elsewhere.
+        """Begin a span that ends with the context; `parent` is a W3C traceparent from another process.
 
-        A parent that cannot be read is none. What the context raises goes through, and leaves no trace here.
+        An unreadable parent is ignored. Exceptions pass through and are not recorded.
         """
         ...
 
     def traceparent(self) -> str | None:
-        """The step under way, as W3C Trace Context writes it, for whoever goes on with it; None: there is none."""
+        """Return the current span as a W3C traceparent, to continue the trace elsewhere; None without one."""
         ...
 
     def trace_id(self) -> str | None:
-        """The trace that is under way, for log lines; None: there is none."""
+        """Return the current trace id for log lines, or None."""
         ...

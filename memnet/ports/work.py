@@ -1,4 +1,4 @@
-"""Work that is done elsewhere or later: the queue of jobs, the background."""
+"""Asynchronous work: the queue of jobs, and background tasks of this process."""
 
 from collections.abc import Coroutine
 from datetime import datetime
@@ -19,23 +19,24 @@ class MessageQueue(Protocol):
         ...
 
     async def purge(self, scope: Whose) -> int:
-        """Remove every message that is about the user, or about the tenant and none of its users; return how many this
-        call has removed.
+        """Delete every message about the user, or about the tenant and none of its users; return how many.
 
-        Those that wait and those that are scheduled, in every queue of users' jobs and among the dead letters; of a
-        dead letter that names no user nobody can tell, and it stays. The messages of others keep their order. Raises
-        Unavailable, with less removed than there is, when the broker fails or somebody works on one of the messages at
-        the moment: the same call again takes the rest.
+        This covers waiting and scheduled messages and dead letters, in every queue of users' jobs. A dead letter that
+        names no user is kept. The messages of others keep their order.
+
+        Raises:
+            Unavailable: The broker failed, or a worker holds one of the messages. Some messages remain; the same call
+                deletes them later.
         """
         ...
 
     async def ping(self) -> None:
-        """Ask the broker whether it can serve. Raises Unavailable."""
+        """Check that the broker can be used. Raises Unavailable."""
         ...
 
 
 class Background(Protocol):
-    """Work that need not be finished for the answer to be true."""
+    """Work that need not be complete when the response is sent."""
 
     def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Run `work` later in this process. It may be lost with the process; its failure is logged, not raised."""

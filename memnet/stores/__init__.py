@@ -1,18 +1,35 @@
-"""What is stored, written once over `BlobStorage`. Each method's docstring lists what it raises."""
+"""The stores, written once over `BlobStorage`. Each method's docstring lists the errors it raises."""
 
-from memnet.stores.audit_log import AuditLog
+from memnet.stores.audit_log import AuditLog, read_records, read_stored_records, unseal_records
+from memnet.stores.baselines import (
+    list_baselines,
+    next_baseline,
+    read_baseline,
+    read_history,
+    store_baseline,
+    unseal_baseline,
+)
 from memnet.stores.blobs import Blobs
 from memnet.stores.catalog_texts import CatalogTexts
 from memnet.stores.documents import DocumentStore, ListedDocument
 from memnet.stores.erasures import ErasureStore
-from memnet.stores.event_index_register import Search, SearchRegister
-from memnet.stores.events import EventStore, ListedEvent, Marked
+from memnet.stores.event_index import (
+    Search,
+    SearchRegister,
+    count_indexed,
+    ensure_index,
+    find_indexes,
+    index_events,
+    unindex_events,
+    upload_events,
+)
+from memnet.stores.events import EventStore, ListedEvent, Marked, read_events
 from memnet.stores.job_marks import JobMarks, MarkedJob
+from memnet.stores.key_ring import KeyRing, Vault, read_data_keys
 from memnet.stores.legal_holds import HoldStore
 from memnet.stores.user_blobs import UserStorage
-from memnet.stores.user_items import RecordStore
+from memnet.stores.user_items import ItemStore
 from memnet.stores.users import UserDirectory
-from memnet.stores.vault import Vault
 
 __all__ = [
     "AuditLog",
@@ -22,15 +39,33 @@ __all__ = [
     "ErasureStore",
     "EventStore",
     "HoldStore",
+    "ItemStore",
     "JobMarks",
+    "KeyRing",
     "ListedDocument",
     "ListedEvent",
     "Marked",
     "MarkedJob",
-    "RecordStore",
     "Search",
     "SearchRegister",
     "UserDirectory",
     "UserStorage",
     "Vault",
+    "count_indexed",
+    "ensure_index",
+    "find_indexes",
+    "index_events",
+    "list_baselines",
+    "next_baseline",
+    "read_baseline",
+    "read_data_keys",
+    "read_events",
+    "read_history",
+    "read_records",
+    "read_stored_records",
+    "store_baseline",
+    "unindex_events",
+    "unseal_baseline",
+    "unseal_records",
+    "upload_events",
 ]

@@ -1,28 +1,32 @@
 """The audit records below audit/ and the baselines below baselines/: one blob each, created once, never changed."""
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from memnet.domain.core.errors import HistoryCorrupt, Unavailable
+from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable
 from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import UserScope
+from memnet.domain.documents import audit_values
+from memnet.domain.documents.audit_record import read_record
+from memnet.domain.documents.audit_values import AuditRecordLocation
+from memnet.domain.documents.envelope import Envelope
+from memnet.paging import bounded
 from memnet.ports import Page, StoreConflict
 from memnet.stores.blobs import Blobs, stem
-from memnet.stores.vault import Vault
+from memnet.stores.key_ring import KeyRing, Vault
 
 
 class AuditLog:
-    """The audit records and the baselines. A record is removed only after a baseline replaces it.
+    """The audit records and the baselines as bytes. A record is removed only after a baseline replaces it.
 
-    The log stores bytes: its callers seal and unseal the values of records. Every method raises InvalidIdentifier for
-    a change id that is not an identifier.
+    `read_records` below and `memnet.stores.baselines` unseal them. Every method raises InvalidIdentifier for a change
+    id that is not an identifier.
     """
 
     def __init__(self, blobs: Blobs, vault: Vault, *, known_limit: int = 100_000) -> None:
-        """`vault` seals the values of records.
-
-        `known_limit` bounds how many stored records this process remembers.
-        """
+        """`vault` holds the keys that seal records; `known_limit` bounds how many records the process remembers."""
         self.vault = vault
         self._blobs = blobs
         self._known: OrderedDict[str, None] = OrderedDict()
@@ -31,14 +35,15 @@ class AuditLog:
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the record. It succeeds if the record exists with the same bytes.
 
-        Raises HistoryCorrupt if it exists with other bytes, ErasureRunning, TenantEnded, and Unavailable when the
-        outcome is unknown.
+        Raises:
+            HistoryCorrupt: The record exists with other bytes.
+            ErasureRunning, TenantEnded, Unavailable.
         """
         name = _name(scope, change_id)
         await self._append(scope, name, data, change_id)
         self._remember(name)
 
-    def stands(self, scope: UserScope, change_id: str) -> bool:
+    def is_flushed(self, scope: UserScope, change_id: str) -> bool:
         """Return whether this process has written or read the record, without a round trip. It may forget."""
         return _name(scope, change_id) in self._known
 
@@ -55,11 +60,7 @@ class AuditLog:
         return await self._list(f"{scope.prefix}audit/", prefix, limit, cursor)
 
     async def delete(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
-        """Remove one record; removing a missing one succeeds.
-
-        `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
-        minutes after it. Raises Unavailable.
-        """
+        """Delete one record; deleting a missing one succeeds. `known_at` is as in `BlobStorage`. Raises Unavailable."""
         name = _name(scope, change_id)
         self._known.pop(name, None)
         await self._blobs.storage.delete(name, known_at=known_at)
@@ -77,7 +78,7 @@ class AuditLog:
         return await self._list(f"{scope.prefix}baselines/", prefix, limit, cursor)
 
     async def delete_baseline(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
-        """Remove the baseline of a change, as `delete` removes a record."""
+        """Delete the baseline of a change, as `delete` deletes a record."""
         await self._blobs.storage.delete(_name(scope, change_id, "baselines"), known_at=known_at)
 
     async def _append(self, scope: UserScope, name: str, data: bytes, change_id: str) -> None:
@@ -102,3 +103,59 @@ class AuditLog:
 
 def _name(scope: UserScope, change_id: str, folder: str = "audit") -> str:
     return f"{scope.prefix}{folder}/{check_identifier('change_id', change_id)}.json"
+
+
+async def read_records(
+    scope: UserScope, current: Envelope, first: int, last: int, *, audit: AuditLog
+) -> Sequence[Record]:
+    """Return the records of changes `first` to `last`, unsealed, including those in the document's outbox.
+
+    Raises:
+        HistoryCorrupt: A record is missing, has other bytes than were written, or cannot be unsealed.
+        VaultUnavailable, Unavailable.
+    """
+    stored = await read_stored_records(scope, current, first, last, audit=audit)
+    return await unseal_records(scope, stored, vault=audit.vault)
+
+
+async def read_stored_records(
+    scope: UserScope, current: Envelope, first: int, last: int, *, audit: AuditLog
+) -> Mapping[str, Record]:
+    """Return the records of changes `first` to `last` by change, in order, sealed as stored.
+
+    No key is needed: sealed records are enough to verify the chain.
+
+    Raises:
+        HistoryCorrupt: A record is missing or has other bytes than were written.
+        Unavailable.
+    """
+    waiting = {record["change_id"]: record for record in current.commit.outbox}
+
+    async def read_one(change_id: str) -> Record:
+        if change_id in waiting:
+            return waiting[change_id]
+        data = await audit.read(scope, change_id)
+        record = None if data is None else read_record(data)
+        if record is None:
+            raise HistoryCorrupt(change_id=change_id)
+        return record
+
+    changes = [current.change_id(number) for number in range(first, last + 1)]
+    return dict(zip(changes, await bounded(read_one, changes), strict=True))
+
+
+async def unseal_records(scope: UserScope, records: Mapping[str, Record], *, vault: Vault) -> Sequence[Record]:
+    """Return stored records, given by change, unsealed; each key is unwrapped once.
+
+    Raises:
+        HistoryCorrupt: A record cannot be unsealed; the error names the first.
+        VaultUnavailable, Unavailable.
+    """
+    keys = await KeyRing(vault).find(scope, audit_values.data_key_ids(records.values()))
+    unsealed = []
+    for change_id, record in records.items():
+        try:
+            unsealed.append(audit_values.opened(record, AuditRecordLocation(scope, change_id), keys))
+        except DecryptionFailed as error:
+            raise HistoryCorrupt(change_id=change_id, reason="the values of the record cannot be decrypted") from error
+    return unsealed

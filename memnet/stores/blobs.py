@@ -1,20 +1,20 @@
-"""What every store shares: the storage, and the fences that keep writers out while a user or a tenant is erased.
+"""The base of every store: the storage, and the fences that block writers while a user or a tenant is erased.
 
-A store that creates something for a user writes it with `Blobs.put_of`. A document that exists needs no look at the
-fence: an erasure overwrites it with a tombstone.
+A store creates data of a user with `Blobs.put_of`. An existing document is written without checking the fence: an
+erasure overwrites it with a tombstone.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 from memnet.domain.core.errors import ErasureRunning, TenantEnded
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.governance.erasure import fence_name
 from memnet.domain.governance.tenant_erasure import LOOK_EVERY, ended_name
+from memnet.paging import rows
 from memnet.ports import BlobStorage, Clock, ListedBlob, Page
-
-PAGE = 1000
 
 Row = TypeVar("Row")
 
@@ -23,7 +23,7 @@ class Blobs:
     """The storage as the stores use it; all stores of a process share one."""
 
     def __init__(self, storage: BlobStorage, clock: Clock, *, look_every: timedelta = LOOK_EVERY) -> None:
-        """`look_every` is how long a process relies on its last look at the end of a tenant."""
+        """`look_every` is how long a process relies on its last check of a tenant's end."""
         self.storage = storage
         self.clock = clock
         self._look_every = look_every
@@ -41,8 +41,8 @@ class Blobs:
     ) -> StorageETag:
         """Write a blob of a user, as `BlobStorage.put` does, unless the user's memory is being erased.
 
-        The request is dated before the look at the fence. The service refuses a request 15 minutes after its date, so
-        no write arrives later than that after the fence was put up.
+        The request is dated before the fence is checked. The service refuses a request 15 minutes after its date, so
+        no write arrives later than that after the fence was created.
 
         Raises ErasureRunning, TenantEnded, StoreConflict, and Unavailable when the outcome is unknown.
         """
@@ -51,19 +51,19 @@ class Blobs:
         return await self.storage.put(name, data, replaces=replaces, metadata=metadata, known_at=dated)
 
     async def check(self, scope: UserScope) -> None:
-        """Look for the fence of the user's erasure. Raises ErasureRunning, TenantEnded, Unavailable."""
+        """Check that the user has no fence. Raises ErasureRunning, TenantEnded, Unavailable."""
         await self.check_tenant(scope.tenant_id)
         if await self.storage.get(fence_name(scope)) is not None:
             raise ErasureRunning()
 
     async def check_tenant(self, tenant_id: str) -> None:
-        """Look for the end of the tenant, unless the last look is recent.
+        """Check that the tenant has not ended, unless the last check is recent.
 
         Raises TenantEnded, InvalidIdentifier, Unavailable.
         """
         now = self.clock.now()
         seen = self._seen_alive.get(tenant_id)
-        # A clock that was set back makes no look count for longer.
+        # A clock that is set back does not extend a check.
         if seen is not None and timedelta() <= now - seen < self._look_every:
             return
         if await self.storage.get(ended_name(tenant_id)) is not None:
@@ -85,7 +85,7 @@ class Blobs:
         cursor: str | None,
         metadata: bool = False,
     ) -> Page[Row]:
-        """List a page of what `row` makes of the blobs, without those of which it makes None.
+        """List a page of the results of `row` for each blob, without None.
 
         Raises InvalidCursor, Unavailable.
         """
@@ -94,13 +94,8 @@ class Blobs:
 
     async def each(self, prefix: str, *, metadata: bool = False) -> AsyncIterator[ListedBlob]:
         """Iterate over all blobs whose names start with `prefix`, in name order. Raises Unavailable."""
-        cursor: str | None = None
-        while True:
-            page = await self.storage.list(prefix, limit=PAGE, cursor=cursor, metadata=metadata)
-            for blob in page.items:
-                yield blob
-            if (cursor := page.next_cursor) is None:
-                return
+        async for blob in rows(partial(self.storage.list, prefix, metadata=metadata)):
+            yield blob
 
 
 def stem(name: str, prefix: str) -> str:

@@ -3,12 +3,12 @@
 from memnet.domain.catalog.catalog_text import TextName
 from memnet.stores.blobs import Blobs
 
-MOST_KEPT = 256
-"""Texts that a process keeps once it has read them; it reads any others again."""
+MAX_TEXTS = 256
+"""Texts that a process caches."""
 
 
 class CatalogTexts:
-    """The texts. Each is created once and never changed or removed, so a text that was read may be kept."""
+    """The texts. Each is created once and never changed or deleted, so it may be cached."""
 
     def __init__(self, blobs: Blobs) -> None:
         """Keep the texts in `blobs`."""
@@ -21,7 +21,7 @@ class CatalogTexts:
             data = await self._blobs.data(name.blob_name)
             if data is None:
                 return None
-            if len(self._kept) == MOST_KEPT:
+            if len(self._kept) == MAX_TEXTS:
                 self._kept.clear()
             self._kept[name] = data
         return self._kept[name]

@@ -7,7 +7,7 @@ from datetime import datetime
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.documents.envelope import DocumentSummary
-from memnet.ports import ListedBlob, Page, StoredDocument
+from memnet.ports import ListedBlob, Page, StoredBlob
 from memnet.stores.blobs import Blobs
 from memnet.stores.catalog_texts import CatalogTexts
 from memnet.stores.document_cache import DocumentCache
@@ -46,7 +46,7 @@ class DocumentStore:
         self._before_writing = before_writing
         self._written = written
 
-    async def get(self, key: DocumentKey) -> StoredDocument | None:
+    async def get(self, key: DocumentKey) -> StoredBlob | None:
         """Return the current bytes in one round trip; an unchanged document is not transferred. Raises Unavailable."""
         known = self._cache.recall(key)
         current = await self._blobs.storage.get(key.blob_name, known)
@@ -58,7 +58,7 @@ class DocumentStore:
                 self._cache.remember(key, current)
         return current
 
-    def recall(self, key: DocumentKey) -> StoredDocument | None:
+    def recall(self, key: DocumentKey) -> StoredBlob | None:
         """Return what this process last read or wrote, which may be stale, without a round trip."""
         return self._cache.recall(key)
 
@@ -92,7 +92,7 @@ class DocumentStore:
             if known is not None and known.storage_etag == replaces:
                 self._cache.forget(key)
             raise
-        self._cache.remember(key, StoredDocument(data, tag))
+        self._cache.remember(key, StoredBlob(data, tag))
         if self._written is not None:
             self._written(key, summary)
 

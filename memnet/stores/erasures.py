@@ -10,7 +10,7 @@ from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.governance.erasure import fence_name, fenced, fences_of, load
 from memnet.domain.governance.erasure_receipt import receipt_name, receipts_of
 from memnet.domain.governance.tenant_erasure import ENDED, ended_name
-from memnet.ports import Page, StoredDocument
+from memnet.ports import Page, StoredBlob
 from memnet.stores.blobs import Blobs, stem
 
 RUNS = "runs"
@@ -43,7 +43,7 @@ class ErasureStore:
         found = [fenced(blob.name) async for blob in self._blobs.each(fences_of(tenant_id))]
         return frozenset(scope for scope in found if scope is not None)
 
-    async def read(self, scope: UserScope) -> StoredDocument | None:
+    async def read(self, scope: UserScope) -> StoredBlob | None:
         """Return the user's fence, or None if it does not exist. Raises Unavailable."""
         return await self._blobs.storage.get(fence_name(scope))
 
@@ -69,7 +69,7 @@ class ErasureStore:
         """
         await self._blobs.storage.delete(fence_name(scope), tag=tag)
 
-    async def read_end(self, tenant_id: str) -> StoredDocument | None:
+    async def read_end(self, tenant_id: str) -> StoredBlob | None:
         """Return the record of a tenant's end, or None if it does not exist. Raises InvalidIdentifier, Unavailable."""
         return await self._blobs.storage.get(ended_name(tenant_id))
 

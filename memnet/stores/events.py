@@ -1,19 +1,21 @@
-"""The events: one blob each below events/, and an empty blob for each mark of an event that has to be indexed."""
+"""The events: one blob each below events/, and an empty blob for each pending-index marker."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import UserScope
-from memnet.domain.events.event import PENDING_MARKERS, EventKey
+from memnet.domain.events.event import PENDING_MARKERS, EventKey, StoredEvent, load
+from memnet.paging import bounded
 from memnet.ports import ListedBlob, Page, StoreConflict
 from memnet.stores.blobs import Blobs
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A mark of an event that has to be indexed, and when it was created."""
+    """A pending-index marker of an event, and when it was created."""
 
     key: EventKey
     mark_id: str
@@ -29,7 +31,7 @@ class ListedEvent:
 
 
 class EventStore:
-    """The events, created once and never changed, and the marks of those that may not be indexed yet."""
+    """The events, created once and never changed, and their pending-index markers."""
 
     def __init__(self, blobs: Blobs) -> None:
         """Keep them in `blobs`."""
@@ -60,7 +62,7 @@ class EventStore:
         return await self._blobs.rows(f"{scope.prefix}events/", _listed, limit=limit, cursor=cursor)
 
     async def delete(self, key: EventKey, *, known_at: datetime | None = None) -> None:
-        """Remove the event, not its marks; removing a missing one succeeds.
+        """Delete the event, not its markers; deleting a missing one succeeds.
 
         `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
         minutes after it. Raises Unavailable.
@@ -68,9 +70,9 @@ class EventStore:
         await self._blobs.storage.delete(key.blob_name, known_at=known_at)
 
     async def mark(self, key: EventKey, mark_id: str) -> None:
-        """Mark the event as one that has to be indexed; a mark that exists is kept.
+        """Create a pending-index marker; an existing one is kept.
 
-        Each write of an event has its own mark, so the end of one write does not remove the mark of another. Raises
+        Each write of an event has its own marker, so one write does not delete the marker of another. Raises
         ErasureRunning, TenantEnded, Unavailable.
         """
         try:
@@ -79,17 +81,32 @@ class EventStore:
             return
 
     async def unmark(self, key: EventKey, mark_id: str) -> None:
-        """Remove the mark; removing a missing one succeeds. Raises Unavailable."""
+        """Delete the marker; deleting a missing one succeeds. Raises Unavailable."""
         await self._blobs.storage.delete(_mark(key, mark_id))
 
     async def list_marked(self, *, limit: int, cursor: str | None) -> Page[Marked]:
-        """List the marks of all tenants in name order. Raises InvalidCursor, Unavailable."""
+        """List the markers of all tenants in name order. Raises InvalidCursor, Unavailable."""
         return await self._blobs.rows(PENDING_MARKERS, _marked, limit=limit, cursor=cursor)
 
     async def list_marked_of_user(self, scope: UserScope, *, limit: int, cursor: str | None) -> Page[Marked]:
-        """List the marks of one user's events in name order. Raises InvalidCursor, Unavailable."""
+        """List the markers of one user's events in name order. Raises InvalidCursor, Unavailable."""
         prefix = f"{PENDING_MARKERS}{scope.tenant_id}/{scope.user_id}/"
         return await self._blobs.rows(prefix, _marked, limit=limit, cursor=cursor)
+
+
+async def read_events(keys: Sequence[EventKey], *, events: EventStore) -> dict[EventKey, StoredEvent | None]:
+    """Return the stored events of these keys; None for bytes that are not the event. Missing ones are left out.
+
+    Raises:
+        Unavailable.
+    """
+    found = zip(keys, await bounded(events.get, keys), strict=True)
+    return {key: _loaded(key, data) for key, data in found if data is not None}
+
+
+def _loaded(key: EventKey, data: bytes) -> StoredEvent | None:
+    stored = load(data)
+    return stored if stored is not None and stored.key == key else None
 
 
 def _mark(key: EventKey, mark_id: str) -> str:

@@ -1,4 +1,4 @@
-"""The changes of legal holds: one blob each, created once, never changed, outside of the users' prefixes."""
+"""The changes of legal holds: one blob each, created once, never changed, outside the users' prefixes."""
 
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget, key_of, tenant_prefix
 from memnet.ports import Page
@@ -20,12 +20,12 @@ class HoldStore:
         """Return one change, or None if it does not exist. Raises Unavailable."""
         return await self._blobs.data(key.blob_name)
 
-    async def list(self, place: HoldTarget, *, limit: int, cursor: str | None) -> Page[HoldKey]:
-        """List the changes of the hold on one place, oldest first. Raises InvalidCursor, Unavailable."""
-        return await self._blobs.rows(place.prefix, lambda blob: key_of(blob.name), limit=limit, cursor=cursor)
+    async def list(self, target: HoldTarget, *, limit: int, cursor: str | None) -> Page[HoldKey]:
+        """List the changes of the hold on one target, oldest first. Raises InvalidCursor, Unavailable."""
+        return await self._blobs.rows(target.prefix, lambda blob: key_of(blob.name), limit=limit, cursor=cursor)
 
     async def list_of_tenant(self, tenant_id: str, *, limit: int, cursor: str | None) -> Page[HoldKey]:
-        """List the changes of all holds of a tenant, place by place, oldest first.
+        """List the changes of all holds of a tenant, target by target, oldest first.
 
         Raises InvalidIdentifier, InvalidCursor, Unavailable.
         """

@@ -1,4 +1,4 @@
-"""Everything stored of one user or one tenant: below its prefix, and its marks and hold changes outside of it.
+"""Everything stored of one user or one tenant: below its prefix, and its markers and hold changes elsewhere.
 
 It includes the versions, the snapshots and the soft-deleted blobs that the storage keeps, not fences and receipts.
 """
@@ -16,7 +16,7 @@ class UserStorage:
     """The blobs of a user or a tenant, for an erasure."""
 
     def __init__(self, blobs: Blobs) -> None:
-        """Look into `blobs`."""
+        """List the blobs in `blobs`."""
         self._blobs = blobs
 
     async def list(self, scope: Whose, *, limit: int, cursor: str | None) -> Page[Found]:
@@ -39,10 +39,10 @@ class UserStorage:
         return Page(found, cursors.encode(scope.prefix, f"{number}:{following or ''}"))
 
     async def delete(self, scope: Whose, found: Found, *, known_at: datetime) -> None:
-        """Remove what `list` has found if it is unchanged; removing a missing one succeeds.
+        """Delete a blob that `list` has found if it is unchanged; deleting a missing one succeeds.
 
-        A blob is removed with its snapshots. Where the storage keeps versions, the blob is listed as one afterwards.
-        `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
+        A blob is deleted with its snapshots. If the storage keeps versions, the blob is listed as one afterwards.
+        `known_at` is the moment at which the caller knew that it may be deleted: Azure Storage refuses the request 15
         minutes after it.
 
         Raises:

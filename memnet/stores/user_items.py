@@ -1,4 +1,4 @@
-"""The small records of users, such as snapshots, replays and data keys: one blob each beside the documents."""
+"""The items of users, such as snapshots, replays and data keys: one small blob each."""
 
 from datetime import datetime
 
@@ -6,32 +6,32 @@ from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
-from memnet.ports import Page, StoredDocument
+from memnet.ports import Page, StoredBlob
 from memnet.stores.blobs import Blobs
 
 _SUFFIX = ".json"
 
 
-class RecordStore:
-    """The small records of users. Reads are strongly consistent, and every write is conditional."""
+class ItemStore:
+    """The items of users. Reads are strongly consistent, and every write is conditional."""
 
     def __init__(self, blobs: Blobs) -> None:
         """Keep them in `blobs`."""
         self._blobs = blobs
 
-    async def read(self, key: ItemKey) -> StoredDocument | None:
-        """Return a record, or None if it does not exist. Raises Unavailable."""
+    async def read(self, key: ItemKey) -> StoredBlob | None:
+        """Return an item, or None if it does not exist. Raises Unavailable."""
         return await self._blobs.storage.get(key.blob_name)
 
     async def write(self, key: ItemKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
-        """Write a record if its tag is `replaces`, or, with None, if it does not exist; return the new tag.
+        """Write an item if its tag is `replaces`, or, with None, if it does not exist; return the new tag.
 
         Raises StoreConflict, ErasureRunning, TenantEnded, and Unavailable when the outcome is unknown.
         """
         return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces)
 
     async def delete(self, key: ItemKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
-        """Remove a record, with `tag` only if that is its tag; removing a missing one succeeds.
+        """Delete an item, with `tag` only if that is its tag; deleting a missing one succeeds.
 
         `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
         minutes after it. Raises StoreConflict if it has another tag, Unavailable when the outcome is unknown.
@@ -39,14 +39,14 @@ class RecordStore:
         await self._blobs.storage.delete(key.blob_name, tag=tag, known_at=known_at)
 
     async def list(self, scope: UserScope, kind: ItemKind, *, limit: int, cursor: str | None) -> Page[ItemKey]:
-        """List a user's records of one kind in name order. Raises InvalidCursor, Unavailable."""
+        """List a user's items of one kind in name order. Raises InvalidCursor, Unavailable."""
         return await self._list(f"{scope.prefix}{kind}/", kind, limit, cursor)
 
     async def list_of_tenant(self, tenant_id: str, kind: ItemKind, *, limit: int, cursor: str | None) -> Page[ItemKey]:
-        """List the records of one kind of all users of a tenant, in name order.
+        """List the items of one kind of all users of a tenant, in name order.
 
-        For jobs: it reads the names of all that the tenant has stored, because in the layout the user comes before the
-        kind, and pages may be short or empty. Raises InvalidIdentifier, InvalidCursor, Unavailable.
+        For jobs: it lists all blobs of the tenant, because in the layout the user comes before the kind. Pages may be
+        short or empty. Raises InvalidIdentifier, InvalidCursor, Unavailable.
         """
         return await self._list(f"tenants/{check_identifier('tenant_id', tenant_id)}/users/", kind, limit, cursor)
 
@@ -55,7 +55,7 @@ class RecordStore:
 
 
 def _key(name: str, kind: ItemKind) -> ItemKey | None:
-    """The record of a blob; None for a blob that is not one of this kind."""
+    """Return the item of a blob; None for a blob of another kind."""
     parts = name.split("/", 5)
     if len(parts) < 6 or parts[4] != kind or not name.endswith(_SUFFIX):
         return None

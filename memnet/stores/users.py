@@ -11,7 +11,7 @@ from memnet.stores.blobs import Blobs
 
 
 class UserDirectory:
-    """The tenants and users of whom anything is stored: one row each, however much it is."""
+    """The tenants and users with stored data, one row each."""
 
     def __init__(self, blobs: Blobs) -> None:
         """List the folders of `blobs`."""

@@ -14,7 +14,7 @@ import pytest
 
 from memnet import log_redaction
 from memnet.domain.core.job import JobKind
-from memnet.log_redaction import WITHHELD, OwnWords, told_abroad
+from memnet.log_redaction import WITHHELD, LogSafe, exportable_message
 
 MEMORY = "Jane prefers tea"
 
@@ -151,7 +151,7 @@ class Report:
     [
         ("nothing else", (), "nothing else"),
         ("%s is %d of %.1f", (JobKind.REPLAY, 3, 4.5), "replay is 3 of 4.5"),
-        ("%s: %s", (OwnWords("sweep"), Report(7)), "sweep: Report(done=7, kind=None)"),
+        ("%s: %s", (LogSafe("sweep"), Report(7)), "sweep: Report(done=7, kind=None)"),
         ("%s", ({MEMORY: MEMORY},), "…"),
         ("%s and %s", (MEMORY, ["x"]), "… and …"),
         ("%s", (Report(1, MEMORY),), "…"),  # type: ignore[arg-type]
@@ -165,7 +165,7 @@ def test_an_exported_message_has_only_numbers_enum_members_and_own_words(
     log: io.StringIO, message: object, values: tuple[object, ...], exported: str
 ) -> None:
     record = logging.getLogger("memnet").makeRecord("memnet", logging.INFO, "f", 1, message, values, None)
-    assert told_abroad(record) == exported
+    assert exportable_message(record) == exported
 
 
 def test_ctrl_c_is_no_failure(log: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:

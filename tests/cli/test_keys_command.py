@@ -7,9 +7,9 @@ from azure.storage.blob import ContainerClient
 
 from memnet.domain.core.scope import UserScope
 from memnet.domain.replay.snapshot import snapshot_key
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.service import Service
 from memnet.settings import Settings
+from memnet.stores import KeyRing
 from tests.cli.conftest import Memnet, on
 
 ROW = re.compile(r"[0-9a-f-]{36}  \d{4}-\d\d-\d\dT[\d:.]{15}Z  ([0-9a-f]{32})(  current)?")

@@ -19,7 +19,7 @@ from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.system import SystemClock
 from memnet.ports import BlobStorage, EventIndex
 from memnet.stores import Blobs
-from tests.contracts.queue_ends import Broker, Ends, InMemory, OnServiceBus, Receivers
+from tests.contracts.queue_ends import A_MOMENT, Broker, Ends, InMemory, OnServiceBus, Receivers
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
     broker: Broker = request.getfixturevalue("queue_broker")
     names = broker.names()
     received = Receivers(broker.connection_string, names)
-    async with open_queue(broker.url, key=broker.key, names=names.kinds, letters=names.letters) as queue:
+    async with open_queue(
+        broker.url, key=broker.key, names=names.kinds, letters=names.letters, quiet_seconds=A_MOMENT
+    ) as queue:
         yield OnServiceBus(queue, received, broker)
         await received.close()
     # The SDK (7.15) leaves the sockets of broken connections to the garbage collector: now, not in another's test.

@@ -19,7 +19,7 @@ from memnet.domain.core.job import DEAD_LETTERS, QUEUES, Job, JobKind, load, mes
 from memnet.ports import MessageQueue
 
 WAIT = 10.0
-A_MOMENT = 0.7
+A_MOMENT = 0.4
 """Seconds after which nothing more is expected; what is, comes within milliseconds."""
 TESTS = 20
 
@@ -121,7 +121,7 @@ class ReceivedInMemory:
         return [0 for _ in self._queue.letters]
 
     async def leave(self, job: Job) -> None:
-        """Nobody holds a session here when nothing of it is handed out."""
+        """No session is held when none of its messages is delivered."""
 
 
 class InMemory:
@@ -147,7 +147,7 @@ class InMemory:
 
 @dataclass
 class OnServiceBus:
-    """The Azure adapter with the stand-in."""
+    """The Azure adapter with the emulator."""
 
     queue: MessageQueue
     received: Receivers
@@ -191,7 +191,7 @@ class Broker(ServiceBus):
         self._numbers: Iterator[int] = count()
 
     def names(self) -> Names:
-        """The queues of a test that nobody has used."""
+        """The unused queues of a test."""
         number = next(self._numbers)
         assert number < TESTS
         return Names({kind: f"{name}-{number}" for kind, name in QUEUES.items()}, f"{DEAD_LETTERS}-{number}")

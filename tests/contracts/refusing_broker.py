@@ -1,4 +1,4 @@
-"""A broker that lets nobody send, or nobody receive, as Azure refuses an identity without the role."""
+"""A broker that refuses to send or to receive, as Azure does for an identity without the role."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ UNAUTHORIZED = "amqp:unauthorized-access"
 
 
 class RefusingFront(Front):
-    """The stand-in's own network side, with a right missing."""
+    """The emulator's connection, with a right missing."""
 
     refused: type[Link]
 

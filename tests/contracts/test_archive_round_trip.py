@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter
 from memnet.adapters.system import SystemClock
@@ -27,9 +27,9 @@ from memnet.operations.documents.write import patch_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.export_user import export_user
 from memnet.operations.governance.import_user import import_entry, import_user
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import BlobStorage
-from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, RecordStore, Vault
+from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, ItemStore, Vault
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import snapshot
 from tests.memory_blobs import memory_blobs
@@ -49,7 +49,7 @@ class Store:
     documents: DocumentStore
     audit: AuditLog
     events: EventStore
-    records: RecordStore
+    records: ItemStore
 
     def __post_init__(self) -> None:
         self.ids, self.clock, self.background = SequentialIds(), SystemClock(), BackgroundTasks()
@@ -124,7 +124,7 @@ def elsewhere() -> Store:
 
 
 def store_over(blobs: Blobs) -> Store:
-    return Store(DocumentStore(blobs), AuditLog(blobs, VaultWorld().vault), EventStore(blobs), RecordStore(blobs))
+    return Store(DocumentStore(blobs), AuditLog(blobs, VaultWorld().vault), EventStore(blobs), ItemStore(blobs))
 
 
 @pytest.mark.parametrize("target", [SCOPE, OTHER], ids=["restored", "taken over"])

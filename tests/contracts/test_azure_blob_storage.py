@@ -236,7 +236,7 @@ async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable() 
         audit = AuditLog(blobs_in(container), VaultWorld().vault)
         with pytest.raises(Unavailable):
             await audit.append(SCOPE, "d-0001", b"{}")
-        assert not audit.stands(SCOPE, "d-0001")
+        assert not audit.is_flushed(SCOPE, "d-0001")
         assert [asked[0].partition(" ")[0] for asked in server.asked] == ["GET", "PUT", "GET"]
 
 
@@ -245,7 +245,7 @@ async def test_standing_records_are_remembered_within_a_bound() -> None:
         audit = AuditLog(blobs_in(container), VaultWorld().vault, known_limit=2)
         for change_id in ("d-1", "d-2", "d-3"):
             await audit.append(SCOPE, change_id, b"{}")
-        assert [audit.stands(SCOPE, change_id) for change_id in ("d-1", "d-2", "d-3")] == [False, True, True]
+        assert [audit.is_flushed(SCOPE, change_id) for change_id in ("d-1", "d-2", "d-3")] == [False, True, True]
 
 
 async def test_two_processes_see_each_others_writes(place: Place, container: AzureBlobStorage) -> None:

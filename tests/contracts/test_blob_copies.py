@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.azure.blob_prerequisites import DeletionCheck
 from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
+from memnet.adapters.azure.prerequisites import DeletionCheck
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.prerequisite import PrerequisiteStatus
@@ -105,7 +105,7 @@ CREATED, GONE = answer(201, ETag='"0x1"'), answer(202)
 
 
 @pytest.mark.parametrize(
-    ("rows", "standing", "told"),
+    ("rows", "standing", "message"),
     [
         ([], PrerequisiteStatus.READY, ""),
         ([row(f"<Snapshot>{FIRST}</Snapshot>{DELETED}", LEFT(6), PROBE)], PrerequisiteStatus.READY, "soft delete"),
@@ -113,8 +113,8 @@ CREATED, GONE = answer(201, ETag='"0x1"'), answer(202)
         ([row(f"<VersionId>{FIRST}</VersionId>{DELETED}", LEFT(6), PROBE)], PrerequisiteStatus.WRONG, "versioning"),
     ],
 )
-async def test_bootstrap_reports_what_a_deletion_leaves(rows: Any, standing: Any, told: Any) -> None:
+async def test_bootstrap_reports_what_a_deletion_leaves(rows: Any, standing: Any, message: Any) -> None:
     async with against(answer(200), CREATED, GONE, listing(*rows)) as (container, server, _):
         finding = await DeletionCheck(container).check()
-        assert (finding.standing, finding.detail.startswith(told)) == (standing, True)
+        assert (finding.standing, finding.detail.startswith(message)) == (standing, True)
         assert [line.split("?")[0].split(" ")[0] for line, _, _ in server.asked] == ["GET", "PUT", "DELETE", "GET"]

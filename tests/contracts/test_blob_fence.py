@@ -1,4 +1,4 @@
-"""What the Azure adapters send while nobody can say yet whether a user is erased: when, in which order, if at all.
+"""The requests of the Azure adapters while an erasure may begin: when, in which order, and whether at all.
 
 A request that has seen no fence must be too old for the service once an erasure no longer waits for it.
 """
@@ -41,7 +41,7 @@ class TickingServer(ScriptedServer):
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         write = writer.write
 
-        def late(data: bytes) -> None:
+        def late(data: bytes | bytearray | memoryview) -> None:
             self.clock.advance(STEP)
             write(data)
 
@@ -99,7 +99,7 @@ async def test_every_try_of_it_keeps_the_date() -> None:
         assert {parsedate_to_datetime(headers["x-ms-date"]) for _, headers, _ in tries} == {before}
 
 
-async def test_the_next_call_looks_again_and_is_dated_anew() -> None:
+async def test_the_next_call_checks_again_and_has_a_new_date() -> None:
     async with against(ABSENT, CREATED, ABSENT, CREATED) as (blobs, server):
         stores = stores_over(blobs)
         await writes(stores, ONE, "a")["event"]()
@@ -174,8 +174,8 @@ async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() ->
         stores, known_at = stores_over(blobs), server.clock.now() - timedelta(minutes=7)
         found = Found(document_of(ONE).blob_name, StorageETag('"0x1"'))
         await stores.storage.delete(ONE, found, known_at=known_at)
-        tombstone = {"replaces": StorageETag('"0x1"'), "known_at": known_at}
-        await stores.documents.put(document_of(ONE), DATA, SUMMARY, **tombstone)
+        tag = StorageETag('"0x1"')
+        await stores.documents.put(document_of(ONE), DATA, SUMMARY, replaces=tag, known_at=known_at)
         assert [method for method, _ in asked(server)] == ["DELETE", "PUT"]
         for _, headers, _ in server.asked:
             assert parsedate_to_datetime(headers["x-ms-date"]) == known_at

@@ -109,7 +109,7 @@ async def test_a_blob_is_deleted_if_its_tag_is_the_one_that_is_given(storage: Bl
     assert await storage.get(NAME) is None
 
 
-async def test_a_row_tells_tag_time_and_on_request_metadata(storage: BlobStorage) -> None:
+async def test_a_row_has_tag_time_and_on_request_metadata(storage: BlobStorage) -> None:
     tag = await storage.put(NAME, DATA, replaces=None, metadata={"etag": '"e-1"', "size": "17"})
     for metadata, expected in ((True, {"etag": '"e-1"', "size": "17"}), (False, {})):
         (row,) = (await storage.list("tenants/", limit=9, cursor=None, metadata=metadata)).items

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.azure.key_vault_keys import KeyVaultTenantKeys
-from memnet.adapters.azure.key_vault_signing import KeyVaultSigningKeys
+from memnet.adapters.azure.key_vault_keys import KeyVaultSigningKeys, KeyVaultTenantKeys
 from memnet.adapters.azure.openai_models import OpenAIModels
 from memnet.adapters.azure.service_bus_queue import ServiceBusQueue
 from memnet.settings import SettingsError
@@ -56,7 +55,7 @@ async def test_models() -> None:
         ({"model_providers": json.dumps([{"url": "http://127.0.0.1:9/v1", "model": "m"}])}, "MEMNET_MODEL_PROVIDERS"),
     ],
 )
-async def test_what_cannot_work_stops_the_start_and_tells_no_secret(members: dict[str, Any], named: str) -> None:
+async def test_unusable_settings_stop_the_start_without_quoting_a_secret(members: dict[str, Any], named: str) -> None:
     with pytest.raises(SettingsError, match=named) as raised:
         async with connect(sample_settings(**members)):
             pass

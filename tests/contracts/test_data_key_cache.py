@@ -77,7 +77,7 @@ def test_over_the_bound_the_least_recently_used_go(clock: FrozenClock) -> None:
 
 @pytest.mark.parametrize(("settle", "lifetime"), [(960.0, 60), (10.0, 5)])
 def test_no_key_outlives_the_fence_of_an_erasure(settle: float, lifetime: int) -> None:
-    """A user who begins anew has other keys: what is sealed with the old ones then never opens."""
+    """A user who starts again has other keys: data sealed with the old ones is unreadable."""
     settings = sample_settings(erasure_quiescence_seconds=settle)
     services = in_memory(settings, CATALOG)
     assert isinstance(services.clock, FrozenClock)

@@ -45,14 +45,14 @@ def embedder(request: pytest.FixtureRequest) -> Embedder:
     return found
 
 
-def connected(url: str, timeout_seconds: float = 10.0, dimensions: int = DIMENSIONS) -> Any:  # type: ignore[no-untyped-def]
+def connected(url: str, timeout_seconds: float = 10.0, dimensions: int = DIMENSIONS) -> Any:
     return open_embeddings(url, key=KEY, model="small", dimensions=dimensions, timeout_seconds=timeout_seconds)
 
 
 def cosine(one: object, other: object) -> float:
     assert isinstance(one, list)
     assert isinstance(other, list)
-    return sum(a * b for a, b in zip(one, other, strict=True)) / (math.hypot(*one) * math.hypot(*other))
+    return float(sum(a * b for a, b in zip(one, other, strict=True)) / (math.hypot(*one) * math.hypot(*other)))
 
 
 async def test_each_text_gets_its_own_vector_in_order(embedder: Embedder) -> None:
@@ -87,7 +87,7 @@ async def test_the_local_model_knows_meanings_in_several_languages(local: LocalE
     assert cosine(asked, german) > 0.7
 
 
-async def test_the_loop_goes_on_while_the_local_model_works(local: LocalEmbedder) -> None:
+async def test_the_event_loop_is_not_blocked_by_the_local_model(local: LocalEmbedder) -> None:
     work = asyncio.ensure_future(local.embed([f"sentence number {n} of quite a few" for n in range(200)]))
     turns = 0
     while not work.done():
@@ -96,7 +96,7 @@ async def test_the_loop_goes_on_while_the_local_model_works(local: LocalEmbedder
     assert turns > 20
 
 
-def test_a_missing_or_other_package_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_other_package_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_embeddings, "PACKAGE_VERSION", "0.0.1")
     with pytest.raises(EmbeddingsNotInstalled, match=r"needs .* 0\.0\.1, found 0\.2\.1.*memnet\[embeddings\]"):
         LocalEmbedder()
@@ -132,10 +132,13 @@ async def test_vectors_of_another_length_are_refused(caplog: pytest.LogCaptureFi
 def good(count: int = 1) -> bytes:
     rows = [{"object": "embedding", "index": n, "embedding": [0.1] * DIMENSIONS} for n in range(count)]
     body = json.dumps({"object": "list", "data": rows, "model": "small", "usage": {}}).encode()
-    return answer(200, body=body, **{"Content-Type": "application/json"})
+    return answer(200, None, body, **{"Content-Type": "application/json"})
 
 
-@pytest.mark.parametrize("trouble", [answer(500), answer(503), answer(429, **{"Retry-After-Ms": "1"}), CLOSE])
+SOON = {"Retry-After-Ms": "1"}
+
+
+@pytest.mark.parametrize("trouble", [answer(500), answer(503), answer(429, None, b"", **SOON), CLOSE])
 async def test_a_passing_trouble_is_not_noticed(trouble: bytes) -> None:
     async with scripted_server(trouble, good()) as server, connected(server.url) as embedder:
         assert len(await embedder.embed(["a"])) == 1
@@ -144,7 +147,7 @@ async def test_a_passing_trouble_is_not_noticed(trouble: bytes) -> None:
 @pytest.mark.parametrize(
     ("script", "tries"),
     [
-        (answer(500, **{"Retry-After-Ms": "1"}), 3),
+        (answer(500, None, b"", **SOON), 3),
         (answer(401, body=f'{{"error": {{"message": "wrong {KEY}"}}}}'.encode()), 1),
         (answer(404), 1),
         (answer(200, body=b"<html>", **{"Content-Type": "application/json"}), None),

@@ -12,14 +12,11 @@ from memnet.adapters.azure.search_index import open_search
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.operations.events.count_indexed import count_indexed
-from memnet.operations.events.index_events import index_events
 from memnet.operations.governance import erase_user as module
 from memnet.operations.governance.erase_user import erase_index
-from memnet.stores import ErasureStore, Search, SearchRegister
+from memnet.stores import ErasureStore, Search, SearchRegister, count_indexed, index_events
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.memory_blobs import memory_blobs
-from tests.services import service_of
 
 OTHER = UserScope("t1", "u2")
 
@@ -53,7 +50,7 @@ async def search(search_emulator: Any) -> AsyncIterator[Search]:
     ) as index:
         made = Search(index, SearchRegister(memory_blobs(), fresh_seconds=0), ErasureStore(memory_blobs()))
         stored = [stored_event(f"e{n}", scope=scope) for n in range(7) for scope in (SCOPE, OTHER)]
-        await index_events(stored, service_of(search=made, ids=SequentialIds()))
+        await index_events(stored, search=made, ids=SequentialIds())
         yield made
 
 

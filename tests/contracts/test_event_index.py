@@ -128,7 +128,7 @@ async def test_filters(index: Any, members: Any, expected: Any, text: Any) -> No
 
 
 @pytest.mark.parametrize("scope", [UserScope("t1", "u2"), UserScope("t2", "u1"), UserScope("t1", "U1")])
-async def test_nobody_finds_what_is_not_theirs(index: Any, scope: Any) -> None:
+async def test_a_search_finds_events_of_its_user_only(index: Any, scope: Any) -> None:
     mine, theirs = document("e1", digest="latency"), document("e1", digest="latency", scope=scope)
     name = await filled(index, mine, theirs)
     assert [hit.data for hit in (await index.search(name, LIKE, None)).items] == [mine.stored.data]
@@ -237,7 +237,7 @@ async def test_what_was_removed_is_listed_no_more(index: Any) -> None:
     assert len(await index.list_of_user(name, UserScope("t1", "u2"), limit=2, after=None)) == 1
 
 
-async def test_a_missing_index_is_told_apart_from_a_failure(index: Any) -> None:
+async def test_a_missing_index_differs_from_a_failure(index: Any) -> None:
     name = index.new_name("missing")
     with pytest.raises(IndexMissing):
         await index.search(name, LIKE, None)

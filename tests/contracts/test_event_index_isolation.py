@@ -1,4 +1,4 @@
-"""Whatever is searched, filtered by or stored: nobody's event is ever found by somebody else. For every backend."""
+"""No search, filter or stored text finds another user's event, on every backend."""
 
 from typing import Any
 from uuid import uuid4
@@ -42,7 +42,7 @@ HOSTILE = st.one_of(
     near=st.booleans(),
 )
 async def test_a_search_finds_its_own_users_events_alone(
-    index: Any, value: str, text: str | None, members: dict[str, str], same: bool, near: bool
+    index: Any, value: str, text: str | None, members: dict[str, Any], same: bool, near: bool
 ) -> None:
     version = IndexVersion(index.new_name(uuid4().hex[:8]), "model", 2)
     await index.create(version)

@@ -74,7 +74,7 @@ async def answering_over_http(server: ModelScript) -> AsyncIterator[Answering]:
 
 @pytest.fixture(params=["memory", "http"])
 def answering(request: pytest.FixtureRequest) -> Answering:
-    """Models that do as told, on each backend."""
+    """Scripted models, on each backend."""
     if request.param == "memory":
         return lambda steps: ScriptedModels([_in_memory(step) for step in steps])
     found: Answering = request.getfixturevalue("answering_over_http")
@@ -212,7 +212,7 @@ async def test_a_model_without_structured_output_is_passed_over(
     assert [asked.model for asked in server.asked] == ["old", "new"]
 
 
-async def test_nobody_there_and_the_next_one_is_asked(server: ModelScript) -> None:
+async def test_without_a_server_the_next_provider_is_called(server: ModelScript) -> None:
     server.script("good", says(GOOD))
     async with scripted_server(CLOSE) as closing:
         closed = closing.url

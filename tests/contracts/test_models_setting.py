@@ -1,4 +1,4 @@
-"""MEMNET_MODEL_PROVIDERS: what it takes, and what it tells of what it does not."""
+"""MEMNET_MODEL_PROVIDERS: accepted values, and the errors for others."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def test_providers_are_read_in_their_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (KEY, "JSON array"),
         (f'[{{"key": "{KEY}"', "JSON array"),
@@ -41,11 +41,14 @@ def test_providers_are_read_in_their_order() -> None:
         (json.dumps([{"model": "m", "key": KEY}]), "provider 1: url is required"),
     ],
 )
-def test_what_is_no_list_of_providers_is_told(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told) as raised:
+def test_an_invalid_list_of_providers_is_reported(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as raised:
         parse_providers(text)
     assert KEY not in str(raised.value)
     assert raised.value.__cause__ is None
+
+
+STYLES: tuple[object, ...] = ("", "completions", None, 5, [])
 
 
 @pytest.mark.parametrize(
@@ -57,10 +60,10 @@ def test_what_is_no_list_of_providers_is_told(text: str, told: str) -> None:
         *(("model", value) for value in (None, 5, "", " ", "x" * 201)),
         *(("key", value) for value in (5, "", f"{KEY}\n", f"{KEY} x", f"ä{KEY}")),
         *(("timeout_seconds", value) for value in (0, -1, 3601, True, "30", None, float("inf"), float("nan"))),
-        *(("style", value) for value in ("", "completions", None, 5, [])),
+        *(("style", value) for value in STYLES),
     ],
 )
-def test_a_member_that_cannot_be_used_is_told_without_its_value(name: str, value: Any) -> None:
+def test_an_invalid_member_is_reported_without_its_value(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"provider 2: {name} must be") as raised:
         parse_providers(json.dumps([LEAST, {**LEAST, name: value}]))
     assert KEY not in str(raised.value)

@@ -15,14 +15,19 @@ from local.stack.azurite_server import ACCOUNT_KEY
 from local.stack.key_vault_server import KeyVault
 from local.stack.search_server import SearchEmulator
 from local.stack.service_bus_server import CONFIG, ServiceBus
-from memnet.adapters.azure.blob_prerequisites import BlobAccess, ContainerPrerequisite
 from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.azure.key_vault import open_vault
+from memnet.adapters.azure.prerequisites import (
+    BlobAccess,
+    ContainerPrerequisite,
+    IndexDefinitionAccess,
+    IndexDocumentAccess,
+    QueuePrerequisite,
+    SecretReading,
+    SecretWriting,
+)
 from memnet.adapters.azure.search_index import open_search
-from memnet.adapters.azure.search_prerequisites import IndexDefinitionAccess, IndexDocumentAccess
-from memnet.adapters.azure.service_bus_prerequisites import QueuePrerequisite
 from memnet.adapters.azure.service_bus_queue import open_client
-from memnet.adapters.azure.vault_prerequisites import SecretReading, SecretWriting
 from memnet.adapters.memory.prerequisites import MemoryPrerequisite
 from memnet.adapters.system import SystemClock
 from memnet.domain.core.errors import Unavailable

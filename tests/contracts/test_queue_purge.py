@@ -17,6 +17,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 ANN, BOB = UserScope("t", "ann"), UserScope("t", "bob")
 NAMESAKE = UserScope("t2", "ann")
 HOURS = timedelta(hours=3)
+mostly_in_memory = pytest.mark.parametrize(
+    "ends", ["memory", pytest.param("service_bus", marks=pytest.mark.slow)], indirect=True
+)
+"""For rules whose Service Bus calls other tests of this module make: opening and closing a receiver takes a second."""
 
 
 def replay(scope: UserScope, job_id: str) -> Job:
@@ -41,6 +45,7 @@ async def taken(ends: Ends, kind: JobKind) -> list[Job]:
     return jobs
 
 
+@mostly_in_memory
 async def test_only_the_users_messages_go_and_the_others_keep_their_order(ends: Ends) -> None:
     for number in "123":
         for scope in (ANN, BOB, NAMESAKE):
@@ -69,6 +74,7 @@ async def test_what_was_scheduled_never_comes(ends: Ends) -> None:
     assert await ends.queue.purge(ANN) == 0
 
 
+@mostly_in_memory
 async def test_nothing_is_none_and_what_is_gone_is_gone(ends: Ends) -> None:
     assert await ends.queue.purge(ANN) == 0
     await ends.queue.send(replay(ANN, "1"))
@@ -77,6 +83,7 @@ async def test_nothing_is_none_and_what_is_gone_is_gone(ends: Ends) -> None:
     assert await taken(ends, JobKind.REPLAY) == []
 
 
+@mostly_in_memory
 async def test_who_starts_afresh_is_served(ends: Ends) -> None:
     await ends.queue.send(replay(ANN, "1"))
     assert await ends.queue.purge(ANN) == 1
@@ -84,6 +91,7 @@ async def test_who_starts_afresh_is_served(ends: Ends) -> None:
     assert await taken(ends, JobKind.REPLAY) == [replay(ANN, "new")]
 
 
+@mostly_in_memory
 async def test_nothing_is_claimed_while_a_worker_has_a_message_of_the_user(ends: Ends) -> None:
     await ends.queue.send(replay(ANN, "1"))
     await ends.queue.send(replay(ANN, "2"))
@@ -98,6 +106,7 @@ async def test_nothing_is_claimed_while_a_worker_has_a_message_of_the_user(ends:
     assert await ends.queue.purge(ANN) == 1
 
 
+@mostly_in_memory
 async def test_a_message_that_was_given_back_goes_too(ends: Ends) -> None:
     await ends.queue.send(replay(ANN, "1"))
     assert await ends.received.receive(JobKind.REPLAY) == (replay(ANN, "1"), 0)
@@ -107,20 +116,19 @@ async def test_a_message_that_was_given_back_goes_too(ends: Ends) -> None:
 
 
 async def test_the_brokers_dead_letters_of_the_user_go(ends: Ends) -> None:
-    jobs = [replay(ANN, "1"), replay(BOB, "1"), replay(ANN, "2"), replay(BOB, "2"), conflict(ANN, "1")]
+    jobs = [replay(ANN, "1"), replay(BOB, "1"), conflict(ANN, "1")]
     for job in jobs:
         await ends.queue.send(job)
         assert await ends.received.receive(job.kind) == (job, 0)
         await ends.received.bury(job)
         await ends.received.leave(job)
-    assert [job for job, _ in await ends.received.dead(JobKind.REPLAY)] == jobs[:4]
-    assert await ends.queue.purge(ANN) == 3
-    assert [job for job, _ in await ends.received.dead(JobKind.REPLAY)] == [replay(BOB, "1"), replay(BOB, "2")]
+    assert [job for job, _ in await ends.received.dead(JobKind.REPLAY)] == jobs[:2]
+    assert await ends.queue.purge(ANN) == 2
+    assert [job for job, _ in await ends.received.dead(JobKind.REPLAY)] == [replay(BOB, "1")]
     assert await ends.received.dead(JobKind.CONFLICT) == []
-    assert await ends.queue.purge(ANN) == 0
 
 
-async def test_the_workers_dead_letters_of_the_user_go_and_what_nobody_can_tell_stays(ends: Ends) -> None:
+async def test_the_workers_dead_letters_of_the_user_are_purged_and_those_without_a_user_kept(ends: Ends) -> None:
     others = [
         letter(dump(replay(BOB, "1")), "t/bob"),
         letter(b"\xff unreadable", "t/bob"),
@@ -143,7 +151,8 @@ async def test_the_workers_dead_letters_of_the_user_go_and_what_nobody_can_tell_
     assert await ends.received.letters() == kept
 
 
-async def test_the_letters_of_others_are_touched_only_where_one_of_the_users_stands_behind_them(ends: Ends) -> None:
+@mostly_in_memory
+async def test_letters_of_others_are_touched_only_if_they_precede_one_of_the_user(ends: Ends) -> None:
     bobs = [letter(dump(replay(BOB, str(number))), "t/bob") for number in range(4)]
     await ends.received.put_letters(*bobs[:2], letter(dump(replay(ANN, "1")), "t/ann"), *bobs[2:])
     assert await ends.queue.purge(NAMESAKE) == 0
@@ -152,10 +161,11 @@ async def test_the_letters_of_others_are_touched_only_where_one_of_the_users_sta
     assert await ends.received.letters() == bobs
     assert (await ends.received.deliveries())[2:] == [0, 0]
     assert max(await ends.received.deliveries()) <= 1
-    # Nobody holds any of them.
+    # None of them is locked.
     assert await ends.queue.purge(BOB) == 4
 
 
+@mostly_in_memory
 async def test_there_may_be_more_than_one_call_takes(ends: Ends) -> None:
     jobs = [replay(ANN, str(number)) for number in range(280)]
     for number, job in enumerate(jobs):
@@ -168,6 +178,7 @@ async def test_there_may_be_more_than_one_call_takes(ends: Ends) -> None:
     assert await ends.queue.purge(BOB) == 267
 
 
+@mostly_in_memory
 async def test_ids_may_be_as_long_as_the_identifiers_of_memnet(ends: Ends) -> None:
     longest, other = UserScope("t" * 128, "u" * 128), UserScope("t" * 128, "u" * 127)
     for scope in (longest, other):
@@ -176,6 +187,7 @@ async def test_ids_may_be_as_long_as_the_identifiers_of_memnet(ends: Ends) -> No
     assert await taken(ends, JobKind.REPLAY) == [replay(other, "1")]
 
 
+@mostly_in_memory
 async def test_a_broker_that_is_away_is_unavailable_and_the_same_again_takes_what_is_left(ends: Ends) -> None:
     for job in (replay(ANN, "1"), conflict(ANN, "1"), replay(BOB, "1")):
         await ends.queue.send(job)
@@ -187,6 +199,7 @@ async def test_a_broker_that_is_away_is_unavailable_and_the_same_again_takes_wha
     assert await taken(ends, JobKind.REPLAY) == [replay(BOB, "1")]
 
 
+@mostly_in_memory
 async def test_a_broker_that_is_killed_in_the_middle_leaves_the_rest_for_the_next_call(ends: Ends) -> None:
     anns = [letter(dump(replay(ANN, str(number))), "t/ann") for number in range(60)]
     bobs = [letter(dump(replay(BOB, str(number))), "t/bob") for number in range(60)]
@@ -202,7 +215,7 @@ async def test_a_broker_that_is_killed_in_the_middle_leaves_the_rest_for_the_nex
     [outcome] = await asyncio.gather(purge, return_exceptions=True)
     ends.recover()
     again = await ends.queue.purge(ANN)
-    # What was removed before the kill is gone without having been told of.
+    # Messages removed before the kill are not counted.
     assert isinstance(outcome, Unavailable) or (outcome, again) == (120, 0)
     assert again <= 120
     assert await ends.queue.purge(ANN) == 0
@@ -212,6 +225,7 @@ async def test_a_broker_that_is_killed_in_the_middle_leaves_the_rest_for_the_nex
     assert await taken(ends, JobKind.REPLAY) == [replay(BOB, str(number)) for number in range(60)]
 
 
+@mostly_in_memory
 async def test_of_a_tenant_what_is_about_none_of_its_users_goes(ends: Ends) -> None:
     """Those of its users go with the users: one may be under a legal hold."""
     tenant = TenantScope("t")

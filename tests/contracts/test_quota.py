@@ -79,7 +79,7 @@ async def test_counters_of_ended_windows_are_dropped(clock: FrozenClock) -> None
     assert (await counters.reset() or 0) <= 200
 
 
-async def test_a_cleared_counter_starts_anew(clock: FrozenClock) -> None:
+async def test_a_cleared_counter_starts_at_zero(clock: FrozenClock) -> None:
     counters = ProcessCounters(clock)
     assert [await counters.incr("k", 60) for _ in range(2)] == [1, 2]
     assert await counters.get("k") == 2
@@ -112,7 +112,7 @@ async def test_memory_counts(clock: FrozenClock) -> None:
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """A port that refuses connections: bound, so that nobody else gets it, and not listening."""
+    """A port that refuses connections: bound, so that no other process gets it, and not listening."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield bound.getsockname()[1]

@@ -10,15 +10,14 @@ from azure.storage.blob.aio import ContainerClient
 
 from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.memory.queue import MemoryQueue
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.replay.snapshots import StoredSnapshot, read_snapshot, store_snapshot
-from memnet.operations.sealing.key_ring import KeyRing
-from memnet.stores import Blobs, JobMarks, RecordStore, Vault
+from memnet.stores import Blobs, ItemStore, JobMarks, KeyRing, Vault
 from tests.contracts.conftest import Place
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation, snapshot
@@ -38,7 +37,7 @@ OTHERS = [(UserScope("t1", "u2"), "c_1", "s_1"), (SCOPE, "c_2", "s_1"), (SCOPE, 
 def vault(container: AzureBlobStorage) -> Vault:
     """Records on Azurite; the tenant's keys are in memory."""
     ids = RandomIds()
-    return Vault(RecordStore(Blobs(container, SystemClock())), MemoryTenantKeys(ids), ids, SystemClock())
+    return Vault(ItemStore(Blobs(container, SystemClock())), MemoryTenantKeys(ids), ids, SystemClock())
 
 
 async def store(
@@ -63,7 +62,7 @@ async def store(
 
 
 async def blobs(client: ContainerClient) -> dict[str, bytes]:
-    """Every blob of the container, as whoever holds the storage sees it."""
+    """Every blob of the container, as in the storage."""
     names = [name async for name in client.list_blob_names()]
     return {name: await (await client.download_blob(name)).readall() for name in names}
 
@@ -170,7 +169,7 @@ async def test_two_processes_that_begin_at_once_end_with_one_key(vault: Vault, p
         open_container(place.url, account_key=place.key, timeout_seconds=10, clock=SystemClock()) as other,
     ):
         vaults = [
-            Vault(RecordStore(Blobs(each, SystemClock())), vault.keys, vault.ids, vault.clock) for each in (one, other)
+            Vault(ItemStore(Blobs(each, SystemClock())), vault.keys, vault.ids, vault.clock) for each in (one, other)
         ]
         keys = [snapshot_key(SCOPE, "c", f"s{number}") for number in range(8)]
         sealed = await asyncio.gather(*(KeyRing(vaults[n % 2]).seal(key, b"x") for n, key in enumerate(keys)))

@@ -116,7 +116,7 @@ async def test_an_index_is_encrypted_with_the_key_of_the_settings(search_emulato
             assert not await without.matches(version)
 
 
-async def test_the_service_is_told_vault_name_version_and_identity_of_the_key() -> None:
+async def test_the_definition_names_vault_name_version_and_identity_of_the_key() -> None:
     async with (
         scripted_server(refusal(403)) as server,
         open_search(
@@ -165,7 +165,7 @@ async def test_a_request_that_is_wrong_is_our_defect_and_not_repeated() -> None:
         assert len(server.asked) == 1
 
 
-async def test_a_missing_index_is_told() -> None:
+async def test_a_missing_index_is_reported() -> None:
     async with connected(refusal(404)) as (index, _):
         with pytest.raises(IndexMissing):
             await index.upload(NAME, DOCUMENTS)

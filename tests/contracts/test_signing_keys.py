@@ -14,10 +14,10 @@ import pytest
 
 from local.stack.key_vault_server import KeyVault
 from memnet.adapters.azure.key_vault import open_vault
-from memnet.adapters.azure.key_vault_signing import FRESH, SECRET_NAME, KeyVaultSigningKeys
+from memnet.adapters.azure.key_vault_keys import FRESH, SIGNING_SECRET, KeyVaultSigningKeys
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.signing_keys import MemorySigningKeys
+from memnet.adapters.memory.keys import MemorySigningKeys
 from memnet.adapters.system import RandomIds
 from memnet.domain.core.errors import DecryptionFailed, VaultUnavailable
 from memnet.domain.core.signature import holds, sign
@@ -91,7 +91,7 @@ async def test_what_lies_in_the_vault(key_vault: KeyVault, in_vault: KeyVaultSig
 
 
 async def test_the_services_own_name() -> None:
-    assert SECRET_NAME == "memnet-signing"
+    assert SIGNING_SECRET == "memnet-signing"
 
 
 async def test_first_uses_by_two_processes_both_hold(key_vault: KeyVault, name: str) -> None:

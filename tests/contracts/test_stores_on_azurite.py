@@ -1,4 +1,4 @@
-"""The stores on the emulator, where it matters that a service stands behind them."""
+"""The stores on the emulator, where the behaviour of a real service matters."""
 
 import pytest
 

@@ -54,7 +54,7 @@ async def telemetry(request: pytest.FixtureRequest, receiver: TelemetryReceiver)
             yield opened
 
 
-async def test_a_step_goes_on_with_the_trace_that_it_was_sent_in(telemetry: Telemetry) -> None:
+async def test_a_span_continues_the_trace_of_its_message(telemetry: Telemetry) -> None:
     with telemetry.span("first", "consumer", PARENT):
         assert telemetry.trace_id() == TRACE
         sent = telemetry.traceparent()
@@ -81,7 +81,7 @@ async def test_without_a_step_there_is_no_trace(telemetry: Telemetry) -> None:
     assert (telemetry.traceparent(), telemetry.trace_id()) == (None, None)
 
 
-async def test_steps_of_tasks_beside_each_other_do_not_mix(telemetry: Telemetry) -> None:
+async def test_spans_of_concurrent_tasks_are_separate(telemetry: Telemetry) -> None:
     async def step() -> tuple[str | None, str | None]:
         with telemetry.span("step", "server"):
             before = telemetry.trace_id()
@@ -105,12 +105,12 @@ async def test_an_exception_goes_through_a_step(telemetry: Telemetry) -> None:
     assert telemetry.trace_id() is None
 
 
-def test_where_nobody_listens_nothing_is_kept() -> None:
+def test_without_an_exporter_nothing_is_kept() -> None:
     telemetry = NoTelemetry()
     telemetry.record(REPLAYS, 1, outcome="succeeded")
     with telemetry.span("step", "server", PARENT) as span:
         span.rename("other")
-        span.tell("status", 200)
+        span.set_attribute("status", 200)
         span.fail()
         assert (telemetry.enabled, telemetry.trace_id(), telemetry.traceparent()) == (False, None, None)
 
@@ -128,13 +128,13 @@ async def test_every_metric_arrives_with_its_labels(receiver: TelemetryReceiver)
     assert {name: tuple(point.labels) for name, point in points.items()} == {m.name: m.labels for m in METRICS}
 
 
-async def test_a_span_holds_what_was_told_and_nothing_of_an_exception(receiver: TelemetryReceiver) -> None:
+async def test_a_span_has_its_attributes_and_nothing_of_an_exception(receiver: TelemetryReceiver) -> None:
     async with otlp(receiver) as telemetry:
         with suppress(ValueError), telemetry.span("x", "server", PARENT) as span:
             span.rename("patch_document")
-            span.tell("method", "PATCH")
-            span.tell("status", 412)
-            span.tell("error", "ETAG_MISMATCH")
+            span.set_attribute("method", "PATCH")
+            span.set_attribute("status", 412)
+            span.set_attribute("error", "ETAG_MISMATCH")
             span.fail()
             raise ValueError("Jane prefers tea")
     [span_received] = receiver.spans()
@@ -161,7 +161,7 @@ async def test_which_traces_are_kept_follows_from_their_ids_alone(receiver: Tele
     assert 0 < len(flags["00"]) < 64
 
 
-async def test_a_gauge_is_told_while_it_is_fresh(receiver: TelemetryReceiver) -> None:
+async def test_a_gauge_is_reported_while_it_is_fresh(receiver: TelemetryReceiver) -> None:
     for age, told in ((FRESH, [7.0]), (FRESH + timedelta(seconds=1), [])):
         receiver.deliveries.clear()
         clock = FrozenClock()
@@ -182,7 +182,7 @@ async def test_log_records_go_along_with_less_than_the_lines_say(receiver: Telem
         with telemetry.span("step", "server", PARENT):
             logging.getLogger("memnet.requests").info("request", extra={"fields": fields})
         logging.getLogger("memnet.workers").error("buried queue=%s n=%d", "q-secret", 3)
-        logging.getLogger("memnet.workers").error("%s: %s", log_redaction.OwnWords("sweep"), "r-secret")
+        logging.getLogger("memnet.workers").error("%s: %s", log_redaction.LogSafe("sweep"), "r-secret")
         logging.getLogger("some.library").warning("sent %s", "l-secret")
         logging.getLogger("opentelemetry.sdk").warning("about a delivery")
         try:
@@ -219,7 +219,7 @@ class Stuck(SpanExporter):
         return SpanExportResult.SUCCESS
 
 
-async def test_a_collector_that_does_not_answer_keeps_nobody_from_ending(receiver: TelemetryReceiver) -> None:
+async def test_a_collector_that_does_not_answer_does_not_delay_the_end(receiver: TelemetryReceiver) -> None:
     stuck = Stuck()
     exports = replace(otlp_exports(receiver.url, trace_ratio=1.0), spans=stuck)
     async with open_telemetry(exports, resource=RESOURCE, every_seconds=60, clock=FrozenClock()) as telemetry:
@@ -233,7 +233,7 @@ async def test_a_collector_that_does_not_answer_keeps_nobody_from_ending(receive
 
 
 async def test_libraries_find_no_provider(receiver: TelemetryReceiver) -> None:
-    """What is not registered for the process, nobody else can record with: no URLs of storage, no texts."""
+    """Providers are not registered for the process, so libraries record nothing: no URLs of storage, no texts."""
     async with otlp(receiver):
         with trace.get_tracer("azure-core").start_as_current_span("GET https://storage/users/jane") as span:
             assert not span.is_recording()

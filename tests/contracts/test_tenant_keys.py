@@ -23,7 +23,7 @@ from memnet.adapters.azure.key_vault import open_vault
 from memnet.adapters.azure.key_vault_keys import FRESH, KeyVaultTenantKeys, secret_name
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds
 from memnet.domain.core.errors import DecryptionFailed, VaultUnavailable
 from memnet.ports import Clock, TenantKeys
@@ -350,7 +350,7 @@ async def test_an_address_may_be_written_in_any_way(key_vault: KeyVault, url: st
         {"ca": Path(__file__)},
     ],
 )
-async def test_what_cannot_be_connected_to_is_told_at_once(key_vault: KeyVault, wrong: dict[str, Any]) -> None:
+async def test_an_unusable_vault_address_is_refused_at_once(key_vault: KeyVault, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError) as raised:  # noqa: PT011 - its text is looked at below
         async with connected(key_vault, **wrong):
             pass

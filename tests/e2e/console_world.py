@@ -92,7 +92,7 @@ async def dispute_summary(stack: Stack, maya: Maya) -> None:
     )
     told = {"op_index": 0, "path": "/content/summary", "why": "changed", "base": SUMMARY, "theirs": PAUSED}
     met = ConflictDetails("changed", ETag(await maya.etag(ATLAS)), {**PROJECT, "summary": PAUSED}, told)
-    async with connect(settings.load_beside(stack.environment)) as services:
+    async with connect(settings.load_for(stack.environment)) as services:
         await create_conflict(ours, met, services, rebases=1)
 
 

@@ -23,7 +23,7 @@ from local.stack.worker_host import WorkerHost
 from memnet import settings
 from memnet.domain.core.scope import UserScope
 from memnet.operations.governance.erase_user import Erased, erase_user
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.service import Service
 from memnet.wiring import connect
 from tests.domain.event_samples import event_body

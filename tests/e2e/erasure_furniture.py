@@ -8,7 +8,7 @@ from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient
 
 from memnet.domain.core.scope import UserScope
-from memnet.operations.history.sign_checkpoints import Signed, sign_head
+from memnet.operations.history.sign_checkpoints import Signed, sign_checkpoint
 from tests.e2e.client import User, eventually
 from tests.e2e.erasing import Stage, live
 from tests.e2e.independent_look import LETTERS, OF_USERS
@@ -29,7 +29,7 @@ async def furnish(world: Stage, user: User, word: str) -> None:
     # The service moves what documents carry to the audit in the background.
     await eventually(all_flushed)
     async with world.services() as services:
-        signed = await sign_head(UserScope(user.tenant_id, user.user_id), services)
+        signed = await sign_checkpoint(UserScope(user.tenant_id, user.user_id), services)
     assert signed is Signed.SIGNED
     placed = await user.send("PUT", "/legal-hold", json={"reason": "for a day"})
     lifted = await user.send("DELETE", "/legal-hold", params={"reason": "the day has ended"})

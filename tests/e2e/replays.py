@@ -13,7 +13,7 @@ from local.stack.models_server import ModelsServer
 from local.stack.stack import Stack
 from memnet import settings
 from memnet.domain.core.scope import UserScope
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.wiring import connect
 from tests.e2e.client import STATIC, User, eventually
 
@@ -81,7 +81,7 @@ class Scene:
 
     async def check_history(self, user: User) -> None:
         """The chain of every document is complete, and gives what the document holds."""
-        async with connect(settings.load_beside(self.stack.environment)) as services:
+        async with connect(settings.load_for(self.stack.environment)) as services:
             histories = await rebuild_documents(UserScope(user.tenant_id, user.user_id), services)
         assert histories
         assert [history.fault for history in histories] == [None] * len(histories)

@@ -23,9 +23,9 @@ from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.envelope import Envelope
 from memnet.operations.documents.outbox import sweep_outboxes
-from memnet.operations.history.audit_records import open_audit_records
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.service import Service as Services
+from memnet.stores import unseal_records
 from memnet.wiring import connect
 from tests.e2e.cli_process import finish, start_command
 from tests.e2e.client import Place, User
@@ -159,7 +159,7 @@ class Service:
         assert names == [head.change_id(n) for n in range(1, head.commit.sequence + 1)]
         found = await asyncio.gather(*(self.storage.audit.read(_scope(user), name) for name in names))
         stored = {name: orjson.loads(data or b"") for name, data in zip(names, found, strict=True)}
-        records = await open_audit_records(_scope(user), stored, vault=self.storage.vault)
+        records = await unseal_records(_scope(user), stored, vault=self.storage.vault)
         assert [record["previous_record_hash"] for record in records[1:]] == [record_hash(r) for r in records[:-1]]
         assert head.commit.record_hash == record_hash(records[-1])
         keys = [record["idempotency_key"] for record in records]

@@ -9,8 +9,7 @@ import pytest
 import pytest_asyncio
 
 from local.stack.search_server import SearchEmulator
-from memnet.operations.events.reconcile_events import reconcile_events
-from memnet.operations.events.verify_search import verify_search
+from memnet.operations.events.reconcile_events import reconcile_events, verify_search
 from tests.domain.event_samples import event_body
 from tests.e2e.client import Answer, User, until_definite
 from tests.e2e.service import Service

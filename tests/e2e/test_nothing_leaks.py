@@ -28,7 +28,7 @@ from local.stack.stack import Stack, running_stack
 from memnet import settings
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
 from memnet.domain.core.scope import UserScope
-from memnet.operations.sealing.key_ring import KeyRing, read_data_keys
+from memnet.stores import KeyRing, read_data_keys
 from memnet.wiring import connect
 from tests.domain.event_samples import event_body
 from tests.domain.extraction_samples import answered_patch
@@ -243,7 +243,7 @@ async def take_keys(world: World) -> None:
         "a token's claims": world.user.token.split(".")[1],
         "a token's signature": world.user.token.split(".")[2],
     }
-    async with connect(settings.load_beside(stack.environment)) as services:
+    async with connect(settings.load_for(stack.environment)) as services:
         secrets.keys["the tenant's key"] = (await services.vault.keys.newest("t1")).secret
         scope = UserScope("t1", world.user.user_id)
         found = await read_data_keys(scope, records=services.records)

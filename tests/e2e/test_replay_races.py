@@ -279,7 +279,7 @@ async def test_a_hostile_model_changes_nothing_that_it_may_not(scene: Scene) -> 
     assert len(attacks) == len(ATTACKS)
     async with (
         scene.users(ME.user_id) as [user],
-        connect(settings.load_beside(scene.stack.environment)) as storage,
+        connect(settings.load_for(scene.stack.environment)) as storage,
     ):
         world = stored_world(user, storage)
         await world.settle()

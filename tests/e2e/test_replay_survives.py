@@ -24,7 +24,7 @@ from local.stack.azurite_server import ACCOUNT_KEY, drop_container
 from local.stack.stack import NO_UPKEEP, Stack, running_stack
 from memnet import settings
 from memnet.domain.core.scope import UserScope
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.wiring import connect
 from tests.e2e.client import DYNAMIC, Answer, User, eventually, until_definite
 from tests.e2e.killing import Killer, Progress, strikes
@@ -248,7 +248,7 @@ async def check_user(user: User, sent: list[Sent]) -> None:
 
 async def check_storage(stack: Stack, everything: dict[str, list[Sent]]) -> None:
     """One event a snapshot, no conflict, no job left over, and every history holds."""
-    async with connect(settings.load_beside(stack.environment)) as services:
+    async with connect(settings.load_for(stack.environment)) as services:
         for user_id, sent in everything.items():
             histories = await rebuild_documents(UserScope("t1", user_id), services)
             assert [(history.changes, history.fault) for history in histories] == [(FACTS * len(sent), None)]

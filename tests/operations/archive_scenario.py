@@ -22,8 +22,8 @@ from memnet.domain.governance.archive_import import ImportReport
 from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.governance.export_user import ExportReport, export_user
 from memnet.operations.governance.import_user import import_user
-from memnet.operations.history.audit_records import open_audit_records
 from memnet.operations.replay.snapshots import read_snapshot
+from memnet.stores import unseal_records
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import (
     ALPHA,
@@ -188,7 +188,7 @@ async def stored(world: World, scope: UserScope = SCOPE) -> dict[str, bytes]:
     for change_id in (await world.audit.list(scope, "", limit=1000, cursor=None)).items:
         record = read_record(await world.audit.read(scope, change_id) or b"")
         assert record is not None
-        (opened,) = await open_audit_records(scope, {change_id: record}, vault=world.vault)
+        (opened,) = await unseal_records(scope, {change_id: record}, vault=world.vault)
         found[f"audit/{change_id}"] = record_bytes(opened)
     for kind in (ItemKind.REPLAYS, ItemKind.CONFLICTS, ItemKind.ACCESSES):
         for key in (await world.records.list(scope, kind, limit=1000, cursor=None)).items:

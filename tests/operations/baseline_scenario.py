@@ -4,8 +4,7 @@ from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import Fold
 from memnet.domain.history.baseline import baseline_of
-from memnet.operations.history.audit_records import read_records
-from memnet.operations.history.baselines import store_baseline
+from memnet.stores import read_records, store_baseline
 from tests.operations.replay_scenario import World
 
 

@@ -27,7 +27,7 @@ from memnet.domain.documents.audit_values import AuditRecordLocation
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.documents.write_decision import decide_patch
 from memnet.domain.sealing.sealing import KEY_BYTES, DataKey
-from memnet.ports import Page, StoreConflict, StoredDocument
+from memnet.ports import Page, StoreConflict, StoredBlob
 from memnet.stores import ListedDocument, Vault
 from tests.domain.rebuilding import rebuild
 from tests.services import service_of
@@ -111,27 +111,27 @@ class Process:
 
     def __init__(self, simulation: "Simulation", name: str) -> None:
         self.simulation, self.name = simulation, name
-        self.cache: dict[str, StoredDocument] = {}
+        self.cache: dict[str, StoredBlob] = {}
         self.known: set[str] = set()
         ports: Any = self
         # The key is cached: reading it next to the document needs an event loop, which would choose the order itself.
         self.vault = Vault(ports, ports, ports, ports, ports)
 
     # DocumentStore
-    async def get(self, key: DocumentKey) -> StoredDocument | None:
+    async def get(self, key: DocumentKey) -> StoredBlob | None:
         found = await Call("get", key.blob_name)
         if found is None:
             return None
-        self.cache[key.blob_name] = StoredDocument(found[0], found[1])
+        self.cache[key.blob_name] = StoredBlob(found[0], found[1])
         return self.cache[key.blob_name]
 
-    def recall(self, key: DocumentKey) -> StoredDocument | None:
+    def recall(self, key: DocumentKey) -> StoredBlob | None:
         return self.cache.get(key.blob_name)
 
     async def put(self, key: DocumentKey, data: bytes, summary: Any, *, replaces: StorageETag | None) -> None:
         self.cache.pop(key.blob_name, None)
         tag = await Call("put", key.blob_name, data, replaces, summary)
-        self.cache[key.blob_name] = StoredDocument(data, tag)
+        self.cache[key.blob_name] = StoredBlob(data, tag)
 
     async def check(self, scope: UserScope) -> None:
         """Nobody is being erased."""
@@ -150,7 +150,7 @@ class Process:
                 self.simulation.faults["forked audit"] += 1
         self.known.add(change_id)
 
-    def stands(self, scope: UserScope, change_id: str) -> bool:
+    def is_flushed(self, scope: UserScope, change_id: str) -> bool:
         return change_id in self.known
 
     async def read(self, scope: UserScope, change_id: str) -> bytes | None:

@@ -14,8 +14,8 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event import EventKey, StoredEvent, WrittenEvent
 from memnet.domain.events.event_search import EventQuery, FoundEvents, IndexDocument, Vector
 from memnet.domain.events.index_layout import Layout
+from memnet.operations.events.reconcile_events import SearchReport, verify_search
 from memnet.operations.events.search_events import search_events
-from memnet.operations.events.verify_search import SearchReport, verify_search
 from memnet.operations.events.write_event import write_event
 from memnet.ports import EventHit, Hits
 from memnet.stores import ErasureStore, EventStore, Search, SearchRegister

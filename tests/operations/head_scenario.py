@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memnet.adapters.memory.signing_keys import MemorySigningKeys
+from memnet.adapters.memory.keys import MemorySigningKeys
 from memnet.domain.core.errors import Unavailable, VaultUnavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
@@ -18,11 +18,16 @@ from memnet.domain.history.checkpoint import Checkpoint
 from memnet.domain.history.checkpoint_verification import CheckpointReport
 from memnet.domain.history.reconstruction import VerifiedHistory
 from memnet.domain.sealing.sealing import NONCE_BYTES
-from memnet.operations.history.sign_checkpoints import Signed, SignReport, read_newest_head, sign_checkpoints, sign_head
+from memnet.operations.history.sign_checkpoints import (
+    Signed,
+    SignReport,
+    read_newest_checkpoint,
+    sign_checkpoint,
+    sign_checkpoints,
+)
 from memnet.operations.history.verify_history import verify_history
-from memnet.operations.sealing.key_ring import KeyRing
-from memnet.ports import Page, StoredDocument
-from memnet.stores import Blobs, ErasureStore, RecordStore, UserDirectory
+from memnet.ports import Page, StoredBlob
+from memnet.stores import Blobs, ErasureStore, ItemStore, KeyRing, UserDirectory
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import SCOPE, Service, note
 from tests.services import arguments, service_of
@@ -30,7 +35,7 @@ from tests.services import arguments, service_of
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 
 
-class CountingRecords(RecordStore):
+class CountingRecords(ItemStore):
     """Counts the calls of a store whose writes can be lost, or be applied and not confirmed."""
 
     def __init__(self, blobs: Blobs) -> None:
@@ -38,7 +43,7 @@ class CountingRecords(RecordStore):
         self.calls: Counter[str] = Counter()
         self.fate: Callable[[ItemKey], str | None] = lambda key: None
 
-    async def read(self, key: ItemKey) -> StoredDocument | None:
+    async def read(self, key: ItemKey) -> StoredBlob | None:
         self.calls["read"] += 1
         return await super().read(key)
 
@@ -87,14 +92,14 @@ class HeadWorld(Service):
         self.erasures = ErasureStore(self.documents._blobs)
 
     async def sign(self, scope: UserScope = SCOPE, **members: Any) -> Signed:
-        return await sign_head(scope, **arguments(**self._signing_ports(), **members))
+        return await sign_checkpoint(scope, **arguments(**self._signing_ports(), **members))
 
     async def sign_all(self) -> SignReport:
         users = UserDirectory(self.documents._blobs)
         return await sign_checkpoints(service_of(users=users, erasures=self.erasures, **self._signing_ports()))
 
     async def newest(self, scope: UserScope = SCOPE) -> Checkpoint | None:
-        return await read_newest_head(scope, records=self.records)
+        return await read_newest_checkpoint(scope, records=self.records)
 
     async def verify(self, **members: Any) -> tuple[CheckpointReport, Sequence[VerifiedHistory]]:
         given = {"keys": self.signing, **members}

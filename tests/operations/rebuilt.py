@@ -6,7 +6,7 @@ from typing import Any
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents.audit_record import Version
 from memnet.domain.history.reconstruction import VerifiedHistory
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.stores import AuditLog, DocumentStore
 from tests.services import service_of
 

@@ -10,8 +10,8 @@ import orjson
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.memory.models import ScriptedModels
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.domain.core.errors import Unavailable
@@ -29,14 +29,13 @@ from memnet.domain.replay.replay import Replay
 from memnet.domain.replay.snapshot import Conversation
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.documents.write import patch_document, replace_document
-from memnet.operations.history.audit_records import read_records
 from memnet.operations.replay.conflicts import attempt_conflict, list_conflicts
 from memnet.operations.replay.jobs import get_replay
 from memnet.operations.replay.replays import replay_snapshot
 from memnet.operations.replay.snapshots import StoredSnapshot, store_snapshot
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from memnet.service import Service
-from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
+from memnet.stores import AuditLog, DocumentStore, EventStore, ItemStore, JobMarks, Vault, read_records
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
 from tests.services import service_of
@@ -124,7 +123,7 @@ class Watched:
 
     def __getattr__(self, method: str) -> Any:
         inner = getattr(self._port, method)
-        if method in ("recall", "stands", "vault"):
+        if method in ("recall", "is_flushed", "vault"):
             return inner
 
         async def call(*arguments: Any, **named: Any) -> Any:
@@ -148,7 +147,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.blobs = blobs = memory_blobs(self.clock)
-        self.documents, self.records = DocumentStore(blobs), RecordStore(blobs)
+        self.documents, self.records = DocumentStore(blobs), ItemStore(blobs)
         self.events, self.marks = EventStore(blobs), JobMarks(blobs)
         self.keys = MemoryTenantKeys(self.ids)
         self.vault = Vault(self.records, self.keys, self.ids, self.clock)

@@ -9,7 +9,7 @@ import orjson
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.data_key_cache import ProcessDataKeyCache
 from memnet.domain.core.errors import Unavailable
@@ -29,9 +29,8 @@ from memnet.domain.documents.commands import (
 from memnet.domain.documents.envelope import DocumentSummary, Envelope
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import delete_document, patch_document, replace_document
-from memnet.operations.history.audit_records import read_records
-from memnet.ports import Page, StoredDocument
-from memnet.stores import AuditLog, Blobs, DocumentStore, RecordStore, Vault
+from memnet.ports import Page, StoredBlob
+from memnet.stores import AuditLog, Blobs, DocumentStore, ItemStore, Vault, read_records
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
 from tests.operations.vault_scenario import VaultWorld
@@ -56,7 +55,7 @@ class CountingDocuments(DocumentStore):
         self.calls: Counter[str] = Counter()
         self.in_flight = self.most_in_flight = 0
 
-    async def get(self, key: DocumentKey) -> StoredDocument | None:
+    async def get(self, key: DocumentKey) -> StoredBlob | None:
         self.calls["get"] += 1
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -125,7 +124,7 @@ class Service:
     def __post_init__(self) -> None:
         self.audit = self.audit or CountingAudit(self.documents._blobs)
         # Ids of its own: those of documents stay in a known order.
-        ids, self.key_records = SequentialIds(), RecordStore(self.documents._blobs)
+        ids, self.key_records = SequentialIds(), ItemStore(self.documents._blobs)
         self.tenant_keys: Any = self.audit.vault.keys if self.audit.vault else MemoryTenantKeys(ids)
         self.vault = Vault(self.key_records, self.tenant_keys, ids, self.clock, ProcessDataKeyCache(self.clock))
         self.audit.vault = self.vault

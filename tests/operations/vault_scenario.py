@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.errors import Unavailable, VaultUnavailable
 from memnet.domain.core.job import Job
@@ -17,8 +17,8 @@ from memnet.domain.replay.snapshot import Conversation
 from memnet.domain.sealing import data_keys
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
 from memnet.operations.replay.snapshots import StoredSnapshot, store_snapshot
-from memnet.ports import IdGenerator, StoredDocument, TenantKey
-from memnet.stores import Blobs, JobMarks, RecordStore, Vault
+from memnet.ports import IdGenerator, StoredBlob, TenantKey
+from memnet.stores import Blobs, ItemStore, JobMarks, Vault
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation
 from tests.memory_blobs import memory_blobs
@@ -50,7 +50,7 @@ class Steps:
             raise Crash
 
 
-class SteppedRecords(RecordStore):
+class SteppedRecords(ItemStore):
     """A store whose writes can be lost, or be applied and not confirmed."""
 
     def __init__(self, steps: Steps, blobs: Blobs) -> None:
@@ -58,7 +58,7 @@ class SteppedRecords(RecordStore):
         self._steps = steps
         self.fate: Callable[[ItemKey], str | None] = lambda key: None
 
-    async def read(self, key: ItemKey) -> StoredDocument | None:
+    async def read(self, key: ItemKey) -> StoredBlob | None:
         with self._steps.step(f"read {key.kind}"):
             return await super().read(key)
 

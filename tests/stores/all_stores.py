@@ -10,7 +10,7 @@ from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.envelope import DocumentSummary
 from memnet.domain.events.event import EventKey
-from memnet.domain.governance.erasure import Found
+from memnet.domain.governance.erasure import Found, Whose
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.ports import Page
 from memnet.stores import (
@@ -20,8 +20,8 @@ from memnet.stores import (
     ErasureStore,
     EventStore,
     HoldStore,
+    ItemStore,
     JobMarks,
-    RecordStore,
     UserStorage,
 )
 from tests.operations.vault_scenario import VaultWorld
@@ -43,7 +43,7 @@ class Stores:
     documents: DocumentStore
     audit: AuditLog
     events: EventStore
-    records: RecordStore
+    records: ItemStore
     marks: JobMarks
     holds: HoldStore
 
@@ -56,7 +56,7 @@ def stores_over(blobs: Blobs) -> Stores:
         DocumentStore(blobs),
         AuditLog(blobs, VaultWorld().vault),
         EventStore(blobs),
-        RecordStore(blobs),
+        ItemStore(blobs),
         JobMarks(blobs),
         HoldStore(blobs),
     )
@@ -124,11 +124,11 @@ async def pages(turn: Callable[[str | None], Awaitable[Page[T]]], limit: int) ->
             return found
 
 
-async def found_in(storage: UserStorage, scope: UserScope, limit: int = 1000) -> list[Found]:
+async def found_in(storage: UserStorage, scope: Whose, limit: int = 1000) -> list[Found]:
     """All that is stored of a user."""
     return await pages(lambda cursor: storage.list(scope, limit=limit, cursor=cursor), limit)
 
 
-async def listed(storage: UserStorage, scope: UserScope, limit: int = 1000) -> list[str]:
+async def listed(storage: UserStorage, scope: Whose, limit: int = 1000) -> list[str]:
     """Its names."""
     return [found.name for found in await found_in(storage, scope, limit)]

@@ -1,15 +1,26 @@
 """The stores, each over an empty storage in memory; those of one test share it."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
-from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, HoldStore, JobMarks, RecordStore, SearchRegister
+from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, HoldStore, ItemStore, JobMarks, SearchRegister
 from tests.memory_blobs import memory_blobs
+from tests.operations.service_scenario import Service
 from tests.operations.vault_scenario import VaultWorld
 
 
 @pytest.fixture
 def blobs() -> Blobs:
     return memory_blobs()
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Service]:
+    """A service on memory adapters, without data."""
+    made = Service()
+    yield made
+    await made.background.drain()
 
 
 @pytest.fixture
@@ -33,8 +44,8 @@ def register(blobs: Blobs) -> SearchRegister:
 
 
 @pytest.fixture
-def records(blobs: Blobs) -> RecordStore:
-    return RecordStore(blobs)
+def records(blobs: Blobs) -> ItemStore:
+    return ItemStore(blobs)
 
 
 @pytest.fixture

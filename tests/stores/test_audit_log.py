@@ -26,13 +26,13 @@ async def all_ids(audit: AuditLog, scope: UserScope, prefix: str, limit: int) ->
 
 async def test_a_missing_record_is_none_and_does_not_stand(audit: Any) -> None:
     assert await audit.read(SCOPE, "d-0001") is None
-    assert not audit.stands(SCOPE, "d-0001")
+    assert not audit.is_flushed(SCOPE, "d-0001")
 
 
 async def test_append_then_read(audit: Any) -> None:
     await audit.append(SCOPE, "d-0001", RECORD)
     assert await audit.read(SCOPE, "d-0001") == RECORD
-    assert audit.stands(SCOPE, "d-0001")
+    assert audit.is_flushed(SCOPE, "d-0001")
 
 
 async def test_appending_the_same_bytes_again_is_success(audit: Any) -> None:
@@ -77,7 +77,7 @@ async def test_list_is_in_name_order_and_by_prefix(audit: Any) -> None:
 async def test_neighbours_do_not_meet(audit: Any, neighbour: Any) -> None:
     await audit.append(neighbour, "d-0001", RECORD)
     assert await audit.read(SCOPE, "d-0001") is None
-    assert not audit.stands(SCOPE, "d-0001")
+    assert not audit.is_flushed(SCOPE, "d-0001")
     assert await all_ids(audit, SCOPE, "", 10) == []
 
 
@@ -89,17 +89,17 @@ async def test_a_change_id_cannot_lead_elsewhere(audit: Any, change_id: Any) -> 
     with pytest.raises(InvalidIdentifier):
         await audit.append(SCOPE, change_id, RECORD)
     with pytest.raises(InvalidIdentifier):
-        audit.stands(SCOPE, change_id)
+        audit.is_flushed(SCOPE, change_id)
 
 
-async def test_a_removed_record_is_gone_and_can_be_written_anew(audit: Any) -> None:
+async def test_a_deleted_record_is_gone_and_can_be_written_again(audit: Any) -> None:
     for _ in range(2):
         await audit.append(SCOPE, "d-0001", RECORD)
         await audit.append(SCOPE, "d-0002", RECORD)
         await audit.delete(SCOPE, "d-0001")
         await audit.delete(SCOPE, "d-0001")
         assert await audit.read(SCOPE, "d-0001") is None
-        assert not audit.stands(SCOPE, "d-0001")
+        assert not audit.is_flushed(SCOPE, "d-0001")
         assert await all_ids(audit, SCOPE, "", 10) == ["d-0002"]
 
 
@@ -111,7 +111,7 @@ async def test_baselines_stand_apart_from_records(audit: Any) -> None:
     with pytest.raises(HistoryCorrupt):
         await audit.append_baseline(SCOPE, "d-0001", b"other")
     assert (await audit.read(SCOPE, "d-0001"), await audit.read_baseline(SCOPE, "d-0001")) == (RECORD, b"1")
-    assert not audit.stands(SCOPE, "d-0002")
+    assert not audit.is_flushed(SCOPE, "d-0002")
     assert await all_ids(audit, SCOPE, "", 10) == ["d-0001"]
     page = await audit.list_baselines(SCOPE, "d-", limit=1, cursor=None)
     assert page.items == ["d-0001"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.scope import DocumentKey, StorageETag, UserScope
-from memnet.ports import StoredDocument
+from memnet.ports import StoredBlob
 from memnet.stores.document_cache import ENTRY_BYTES, DocumentCache
 
 
@@ -13,8 +13,8 @@ def key(name: str) -> DocumentKey:
     return DocumentKey(UserScope("t1", "u1"), "user", name)
 
 
-def document(size: int) -> StoredDocument:
-    return StoredDocument(b"x" * size, StorageETag('"1"'))
+def document(size: int) -> StoredBlob:
+    return StoredBlob(b"x" * size, StorageETag('"1"'))
 
 
 def kept(cache: DocumentCache, *names: str) -> list[str]:
@@ -52,7 +52,7 @@ def test_replacing_and_forgetting_give_their_bytes_back() -> None:
 
 
 @pytest.mark.parametrize("max_bytes", [0, 1000])
-def test_what_is_over_the_bound_by_itself_is_not_kept(max_bytes: Any) -> None:
+def test_an_entry_larger_than_the_bound_is_not_kept(max_bytes: Any) -> None:
     cache = DocumentCache(max_bytes)
     cache.remember(key("a"), document(2000))
     assert kept(cache, "a") == []

@@ -45,7 +45,7 @@ async def fenced(stores: Stores) -> Stores:
 
 
 class TestFence:
-    async def test_it_is_put_up_once_and_written_over_the_one_that_was_read_alone(self, stores: Any) -> None:
+    async def test_a_fence_is_created_once_and_replaced_conditionally(self, stores: Any) -> None:
         erasures = stores.erasures
         assert await erasures.read(ONE) is None
         first = await erasures.write(ONE, b"1", replaces=None)
@@ -59,7 +59,7 @@ class TestFence:
         stored = await erasures.read(ONE)
         assert (stored.data, stored.storage_etag) == (DATA, second)
 
-    async def test_it_is_taken_down_by_whoever_read_it_last(self, stores: Any) -> None:
+    async def test_a_fence_is_lifted_only_with_its_current_tag(self, stores: Any) -> None:
         erasures = stores.erasures
         first = await erasures.write(ONE, b"1", replaces=None)
         second = await erasures.write(ONE, b"2", replaces=first)
@@ -70,7 +70,7 @@ class TestFence:
         await erasures.lift(ONE, tag=second)
         assert await erasures.read(ONE) is None
         await erasures.check(ONE)
-        # Again, and beside who has done it: it is gone.
+        # Lifting it again, or concurrently, succeeds.
         await erasures.lift(ONE, tag=second)
         # The next one is another.
         third = await erasures.write(ONE, b"1", replaces=None)
@@ -78,7 +78,7 @@ class TestFence:
         with pytest.raises(StoreConflict):
             await erasures.lift(ONE, tag=second)
 
-    async def test_who_is_being_erased_is_told_by_tenant_and_of_all(self, stores: Any) -> None:
+    async def test_users_being_erased_are_listed_by_tenant_and_of_all(self, stores: Any) -> None:
         assert await stores.erasures.erasing(None) == frozenset()
         tags = {scope: await stores.erasures.write(scope, DATA, replaces=None) for scope in (ONE, *NEIGHBOURS)}
         assert await stores.erasures.erasing(None) == {ONE, *NEIGHBOURS}
@@ -157,7 +157,7 @@ class TestEveryStoreKeepsTheFence:
         assert len(await listed(stores.storage, ONE)) == 2 * len(before)
 
     @pytest.mark.parametrize("kind", KINDS)
-    async def test_nobody_else_notices(self, fenced: Any, kind: Any) -> None:
+    async def test_other_users_are_not_affected(self, fenced: Any, kind: Any) -> None:
         for scope in NEIGHBOURS:
             await writes(fenced, scope, "a")[kind]()
             await fenced.erasures.check(scope)
@@ -213,14 +213,14 @@ class TestEveryStoreKeepsTheFence:
         await put_hold(fenced, ONE)
         assert len(await listed(fenced.storage, ONE)) == 1
 
-    async def test_a_tenant_s_job_is_nobody_s(self, fenced: Any) -> None:
+    async def test_a_job_of_a_tenant_belongs_to_no_user(self, fenced: Any) -> None:
         job = Job(JobKind.REINDEX, "t1", None, "j1")
         await fenced.marks.mark(job)
         assert [found.job for found in (await fenced.marks.list(limit=10, cursor=None)).items] == [job]
         assert await listed(fenced.storage, ONE) == []
 
 
-async def test_fences_that_are_none_are_not_told(stores: Any) -> None:
+async def test_blobs_that_are_not_fences_are_not_listed(stores: Any) -> None:
     for name in ("erasing/t1/u1", "erasing/t1/a/u1.json", "erasing/u1.json", "erasing/t1/-.json"):
         storage_of(stores.erasures).overwrite(name, DATA)
     await stores.erasures.write(ONE, DATA, replaces=None)

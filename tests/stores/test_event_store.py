@@ -1,7 +1,7 @@
 """The EventStore."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,33 +9,23 @@ import pytest
 from memnet.domain.core.errors import InvalidCursor
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event import EventKey
-from memnet.ports import Page, StoreConflict
-from memnet.stores import EventStore, Marked
+from memnet.paging import rows
+from memnet.ports import StoreConflict
+from memnet.stores import EventStore, read_events
 from tests.memory_blobs import storage_of
+from tests.operations.event_scenario import World
 
 SCOPE = UserScope("t1", "u1")
 KEY = EventKey(SCOPE, "evt_01")
 DATA = '{"digest":"naïve 文档 🙂"}'.encode()
 
 
-async def pages(turn: Callable[[str | None], Page[EventKey] | Page[Marked]]) -> list[EventKey | Marked]:
-    found: list[EventKey | Marked] = []
-    cursor: str | None = None
-    while True:
-        page = await turn(cursor)  # type: ignore[misc]
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-
-
 async def listed(events: EventStore, tenant_id: str | None, limit: int = 2) -> list[EventKey]:
-    return await pages(lambda cursor: events.list(tenant_id, limit=limit, cursor=cursor))
+    return [key async for key in rows(partial(events.list, tenant_id), limit)]
 
 
 async def marked(events: EventStore, limit: int = 2) -> list[tuple[EventKey, str]]:
-    found = await pages(lambda cursor: events.list_marked(limit=limit, cursor=cursor))
-    return [(mark.key, mark.mark_id) for mark in found]
+    return [(mark.key, mark.mark_id) async for mark in rows(events.list_marked, limit)]
 
 
 async def test_a_missing_event_is_none(events: Any) -> None:
@@ -103,14 +93,14 @@ async def test_a_mark_needs_no_event_and_is_none(events: Any) -> None:
     assert await listed(events, None) == []
 
 
-async def test_a_mark_says_since_when_it_stands(events: Any) -> None:
+async def test_a_marker_has_its_creation_time(events: Any) -> None:
     await events.mark(KEY, "m1")
     (mark,) = (await events.list_marked(limit=10, cursor=None)).items
     assert mark.since.tzinfo is not None
     assert datetime(2020, 1, 1, tzinfo=UTC) < mark.since
 
 
-async def test_a_removed_event_is_gone_its_marks_are_not_and_it_can_be_written_anew(events: Any) -> None:
+async def test_a_deleted_event_is_gone_its_markers_remain_and_it_can_be_written_again(events: Any) -> None:
     for _ in range(2):
         await events.create(KEY, DATA)
         await events.mark(KEY, "m1")
@@ -128,10 +118,10 @@ async def test_lists_of_one_user_say_since_when(events: Any) -> None:
             await events.create(EventKey(scope, event_id), DATA)
             await events.mark(EventKey(scope, event_id), "m")
     for limit in (1, 2, 100):
-        rows = await pages(lambda cursor, n=limit: events.list_of_user(SCOPE, limit=n, cursor=cursor))
-        assert [row.key for row in rows] == [EventKey(SCOPE, event_id) for event_id in "abc"]
-        assert all(row.since > datetime(2020, 1, 1, tzinfo=UTC) for row in rows)
-        marks = await pages(lambda cursor, n=limit: events.list_marked_of_user(SCOPE, limit=n, cursor=cursor))
+        found = [row async for row in rows(partial(events.list_of_user, SCOPE), limit)]
+        assert [row.key for row in found] == [EventKey(SCOPE, event_id) for event_id in "abc"]
+        assert all(row.since > datetime(2020, 1, 1, tzinfo=UTC) for row in found)
+        marks = [mark async for mark in rows(partial(events.list_marked_of_user, SCOPE), limit)]
         assert [mark.key for mark in marks] == [EventKey(SCOPE, event_id) for event_id in "abc"]
     cursor = (await events.list_of_user(SCOPE, limit=1, cursor=None)).next_cursor
     with pytest.raises(InvalidCursor):
@@ -164,3 +154,16 @@ async def test_the_layout_is_the_specifications(events: EventStore) -> None:
     await events.mark(EVENT, "m")
     names = storage_of(events).names()
     assert names == ["repairs/events/t1/u1/e1/m", "tenants/t1/users/u1/events/e1.json"]
+
+
+async def test_what_is_stored_what_is_not_ours_and_what_is_missing() -> None:
+    world = World()
+    (stored,) = await world.store("e1")
+    broken, misplaced, missing = (EventKey(SCOPE, name) for name in ("e2", "e3", "e4"))
+    await world.events.create(broken, b"{}")
+    await world.events.create(misplaced, stored.data)
+    found = await read_events([stored.key, broken, misplaced, missing], events=world.events)
+    assert found.keys() == {stored.key, broken, misplaced}
+    assert (found[broken], found[misplaced]) == (None, None)
+    assert found[stored.key] is not None
+    assert found[stored.key].data == stored.data  # type: ignore[union-attr]

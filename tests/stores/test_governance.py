@@ -12,12 +12,12 @@ from memnet.domain.events.event import EventKey
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
 from memnet.paging import pages as all_pages
+from memnet.paging import rows
 from memnet.ports import StoreConflict
-from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, RecordStore, UserDirectory
+from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, ItemStore, UserDirectory
 from tests.memory_blobs import memory_blobs
 from tests.operations.vault_scenario import VaultWorld
 from tests.services import service_of
-from tests.stores.all_stores import pages
 
 PLACE = HoldTarget("t1", "u1")
 DATA = '{"reason":"naïve 文档"}'.encode()
@@ -26,7 +26,7 @@ DATA = '{"reason":"naïve 文档"}'.encode()
 @pytest.fixture
 def stored(blobs: Blobs) -> tuple[Any, ...]:
     """An empty directory, and the audit log, events and records it is a directory of."""
-    return UserDirectory(blobs), AuditLog(blobs, VaultWorld().vault), EventStore(blobs), RecordStore(blobs)
+    return UserDirectory(blobs), AuditLog(blobs, VaultWorld().vault), EventStore(blobs), ItemStore(blobs)
 
 
 async def test_a_change_is_created_once(holds: Any) -> None:
@@ -46,9 +46,9 @@ async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds: A
         await holds.create(key, DATA)
     for limit in (1, 2, 100):
         for place in places:
-            own = await pages(lambda cursor, p=place, n=limit: holds.list(p, limit=n, cursor=cursor), limit)
+            own = [key async for key in rows(partial(holds.list, place), limit)]
             assert own == [key for key in keys if key.target == place]
-        of_tenant = await pages(lambda cursor, n=limit: holds.list_of_tenant("t1", limit=n, cursor=cursor), limit)
+        of_tenant = [key async for key in rows(partial(holds.list_of_tenant, "t1"), limit)]
         assert of_tenant == keys[:12]
     assert (await holds.list(HoldTarget("t2"), limit=1, cursor=None)).items == []
     with pytest.raises(InvalidIdentifier):
@@ -83,9 +83,9 @@ async def test_a_user_is_listed_once_whatever_is_stored(stored: Any) -> None:
             await events.create(EventKey(scope, "e1"), DATA)
     await records.write(ItemKey(UserScope("t3", "only"), ItemKind.KEYS, "data"), DATA, replaces=None)
     for limit in (1, 2, 100):
-        tenants = await pages(lambda cursor, n=limit: users.list_tenants(limit=n, cursor=cursor), limit)
+        tenants = [tenant async for tenant in rows(users.list_tenants, limit)]
         assert sorted(tenants) == ["t1", "t1-a", "t2", "t3"]
-        found = await pages(lambda cursor, n=limit: users.list_users("t1", limit=n, cursor=cursor), limit)
+        found = [scope async for scope in rows(partial(users.list_users, "t1"), limit)]
         assert sorted(scope.user_id for scope in found) == ["u1", "u1-a", "u10", "u2"]
         assert {scope.tenant_id for scope in found} == {"t1"}
         assert len(found) == 4
@@ -102,7 +102,7 @@ async def test_the_users_of_one_or_all_tenants_are_listed_once_in_name_order(
     monkeypatch.setattr("memnet.stores.users.pages", partial(all_pages, size=size))
     scopes = [UserScope(tenant, user) for tenant in ("t1", "t10", "t2") for user in ("u1", "u10", "u2")]
     for scope in scopes:
-        await RecordStore(blobs).write(ItemKey(scope, ItemKind.KEYS, "data"), DATA, replaces=None)
+        await ItemStore(blobs).write(ItemKey(scope, ItemKind.KEYS, "data"), DATA, replaces=None)
 
     async def listed(tenant_id: str | None) -> list[UserScope]:
         return [scope async for found in UserDirectory(blobs).pages(tenant_id) for scope in found]

@@ -32,7 +32,7 @@ async def test_marks_come_and_go_one_by_one(marks: Any) -> None:
     assert await listed(marks) == [other]
 
 
-async def test_jobs_of_one_id_are_told_apart_by_kind_tenant_and_user(marks: Any) -> None:
+async def test_jobs_with_one_id_differ_by_kind_tenant_and_user(marks: Any) -> None:
     jobs = [
         Job(JobKind.CONFLICT, "t1", "u1", "x"),
         Job(JobKind.REINDEX, "t1", None, "x"),

@@ -5,24 +5,23 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.history.baseline import Baseline
-from memnet.operations.history.baselines import read_baseline, store_baseline
 from memnet.operations.sealing.rotate_keys import rotate_keys
-from memnet.stores import AuditLog, RecordStore, Vault
+from memnet.stores import AuditLog, ItemStore, Vault, read_baseline, store_baseline
 
 SCOPE = UserScope("t1", "u1")
 SECRET = "My door code is 4711-quokka."
 
 
 @pytest.fixture
-def audit(audit: AuditLog, records: RecordStore) -> AuditLog:
-    """An empty AuditLog whose keys stand in either store, and whose tenant's key is in memory."""
+def audit(audit: AuditLog, records: ItemStore) -> AuditLog:
+    """An empty AuditLog with stored data keys and a tenant key in memory."""
     ids = RandomIds()
-    audit.vault = Vault(records, MemoryTenantKeys(ids), ids, SystemClock())  # type: ignore[misc]
+    audit.vault = Vault(records, MemoryTenantKeys(ids), ids, SystemClock())
     return audit
 
 
@@ -46,7 +45,7 @@ def a_baseline(content: object) -> Baseline:
     )
 
 
-async def test_it_lies_sealed_and_is_read_as_it_was(audit: Any) -> None:
+async def test_a_baseline_is_stored_sealed_and_read_unchanged(audit: Any) -> None:
     baseline = a_baseline({"said": SECRET})
     await store_baseline(baseline, audit=audit)
     assert SECRET.encode() not in await audit.read_baseline(SCOPE, baseline.change_id)

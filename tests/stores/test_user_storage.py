@@ -95,7 +95,7 @@ class TestUserStorage:
         assert new.tag != old.tag
         await stores.storage.delete(ONE, new, known_at=now())
         assert await stores.records.read(key) is None
-        # And what was removed and made anew is something else, though it says the same.
+        # A blob that was deleted and created again differs, though its bytes are the same.
         for found in await found_in(stores.storage, ONE):
             await stores.storage.delete(ONE, found, known_at=now())
         await fill(stores, ONE, "a")
@@ -136,7 +136,7 @@ class TestUserStorage:
         assert await stores.erasures.read(ONE) is not None
         assert len((await stores.marks.list(limit=100, cursor=None)).items) == 2 * len(NEIGHBOURS) + 1
 
-    async def test_a_tenant_is_listed_whole_with_what_is_nobody_s_and_removed(self, stores: Any) -> None:
+    async def test_a_tenant_is_listed_with_its_own_blobs_and_deleted(self, stores: Any) -> None:
         tenant, place = TenantScope("t1"), HoldTarget("t1")
         for scope in (ONE, *NEIGHBOURS):
             await fill(stores, scope, "a")
@@ -183,7 +183,7 @@ async def test_the_listing_is_what_the_container_shows(stores: Stores) -> None:
         parts = name.split("/")
         if parts[0] in ("erasing", "erasures"):
             return False
-        # Beside each other among the marks, and with "users" between them everywhere else.
+        # Adjacent among the markers, and with "users" between them everywhere else.
         distance = 1 if parts[0] == "repairs" else 2
         return (scope.tenant_id, scope.user_id) in zip(parts, parts[distance:], strict=False)
 

@@ -32,7 +32,7 @@ from memnet.ports import (
     ListedBlob,
     Page,
     StoreConflict,
-    StoredDocument,
+    StoredBlob,
 )
 
 API_VERSION = "2026-06-06"
@@ -45,7 +45,7 @@ WHOLE_BODY_BYTES = 1 << 20
 """Larger bodies are sent in chunks: aiohttp warns that one write of them could hold up the event loop."""
 
 PATH = "/!$&'()*+,;=:@"
-"""What stands for itself in a URL's path besides what `quote` leaves alone (RFC 3986, 3.3), as aiohttp sends it."""
+"""Characters that stay unescaped in a URL's path besides those of `quote` (RFC 3986, 3.3), as in aiohttp."""
 
 _log = logging.getLogger("memnet.storage")
 
@@ -72,15 +72,14 @@ class AzureBlobStorage:
         self._clock = clock
         self._timeout = timeout_seconds
 
-    async def get(self, name: str, known: StoredDocument | None = None) -> StoredDocument | None:
-        """Get Blob."""
+    async def get(self, name: str, known: StoredBlob | None = None) -> StoredBlob | None:
         condition: dict[str, str] = {} if known is None else {"If-None-Match": known.storage_etag}
         response = await self._send("GET", name, condition)
         if response.status_code == 200:
-            return StoredDocument(response.content, StorageETag(response.headers["ETag"]))
+            return StoredBlob(response.content, StorageETag(response.headers["ETag"]))
         if response.status_code == 304:
             return known
-        # A missing container is 404, too, but no answer about the blob.
+        # A missing container is 404 too, which says nothing about the blob.
         if _is_missing_blob(response):
             return None
         raise _refused(response)
@@ -94,14 +93,13 @@ class AzureBlobStorage:
         metadata: Mapping[str, str] | None = None,
         known_at: datetime | None = None,
     ) -> StorageETag:
-        """Put Blob."""
         headers = {
             "Content-Type": "application/json",
             "Content-Length": str(len(data)),
             "x-ms-blob-type": "BlockBlob",
             **{f"x-ms-meta-{key}": value for key, value in (metadata or {}).items()},
         }
-        # Never If-Match: *, which the emulator takes differently from Azure.
+        # Never If-Match: *, which the emulator treats differently from Azure.
         if replaces is None:
             headers["If-None-Match"] = "*"
         else:
@@ -114,7 +112,6 @@ class AzureBlobStorage:
     async def delete(
         self, name: str, *, tag: StorageETag | None = None, copy: str = "", known_at: datetime | None = None
     ) -> None:
-        """Delete Blob, with its snapshots."""
         place = quote(name, safe=PATH)
         if copy:
             await self._delete_copy(f"{place}?{quote(copy, safe='=:')}", known_at)
@@ -138,7 +135,6 @@ class AzureBlobStorage:
     async def list(
         self, prefix: str, *, limit: int, cursor: str | None, metadata: bool = False, copies: bool = False
     ) -> Page[ListedBlob]:
-        """List Blobs."""
         marker = None if cursor is None else cursors.decode(prefix, cursor)
         include = [*(["metadata"] if metadata else []), *(["snapshots", "versions", "deleted"] if copies else [])]
         pages: Any = self._client.list_blobs(name_starts_with=prefix, include=include, results_per_page=limit).by_page(
@@ -148,7 +144,6 @@ class AzureBlobStorage:
         return Page([_listed(row) for row in rows], cursors.encode(prefix, following) if following else None)
 
     async def list_folders(self, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
-        """List Blobs, with a delimiter."""
         listing = f"{prefix}*/"
         marker = None if cursor is None else cursors.decode(listing, cursor)
         pages: Any = self._client.walk_blobs(name_starts_with=prefix, delimiter="/", results_per_page=limit).by_page(
@@ -170,11 +165,9 @@ class AzureBlobStorage:
 
     @property
     def name(self) -> str:
-        """The container's name."""
         return str(self._client.container_name)
 
     async def ping(self) -> None:
-        """Ask whether the container can be used. Raises Unavailable."""
         if not await self.exists():
             raise Unavailable(dependency="blob_storage")
 
@@ -190,7 +183,7 @@ class AzureBlobStorage:
         return True
 
     async def create(self) -> None:
-        """Create Container; one that is there is left as it is. Raises Unavailable."""
+        """Create the container unless it exists. Raises Unavailable."""
         try:
             async with asyncio.timeout(self._timeout * OPERATION_TRIES):
                 await self._client.create_container()
@@ -290,7 +283,7 @@ def _is_missing_blob(response: AsyncHttpResponse) -> bool:
 
 
 def _refused(response: AsyncHttpResponse) -> Exception:
-    """The port's error for an answer that is none of those expected; what was answered is its cause."""
+    """Return the port's error for an unexpected response, with the response as its cause."""
     error = HttpResponseError(response=response)
     translated = _translated(error)
     if translated is not error:
@@ -299,13 +292,13 @@ def _refused(response: AsyncHttpResponse) -> Exception:
 
 
 def _translated(error: AzureError | TimeoutError) -> Exception:
-    """What the ports call this failure: StoreConflict, Unavailable, or, for a request of ours that is wrong, itself.
+    """Translate a failure: StoreConflict, Unavailable, or, for an invalid request, the error itself.
 
     - ConditionNotMet (412) and BlobAlreadyExists (409) answer a conditional write: StoreConflict. The other 409s and
       412s speak of leases, policies and containers being deleted, not of the precondition.
     - No answer at all (connection, timeout, truncated body, no Entra token), 401, 403, 408, 429, 5xx and a missing
-      container: Unavailable. Whoever runs the service must act or wait; the caller may repeat.
-    - Anything else (400, 411, 413 …) would fail forever: the error goes up and is answered as a defect of ours.
+      container: Unavailable. The operator must act or wait; the caller may retry.
+    - Anything else (400, 411, 413 …) would always fail: the error is raised and reported as a defect of the service.
     """
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None)

@@ -26,7 +26,7 @@ OPERATION_TRIES = 2
 FAR_SECONDS = 2**33
 """Seconds since 1970 at which a fixed token ends: never."""
 UNREADABLE = (ValueError, TypeError, AttributeError)
-"""What comes of an answer that is none, and of a challenge for another service."""
+"""The exceptions for an unreadable response, and for a challenge for another service."""
 
 _VERSION = re.compile(r"[0-9a-fA-F]{32}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
@@ -35,8 +35,7 @@ _log = logging.getLogger("memnet.vault")
 
 
 def key_of(found: KeyVaultSecret, size: int) -> tuple[str, bytes]:
-    """The version and the bytes of a key, which lies in base64. Raises DecryptionFailed if it is no key of this
-    size."""
+    """Return the version and the bytes of a base64 key. Raises DecryptionFailed if it is not a key of this size."""
     version = found.properties.version
     try:
         secret = base64.b64decode(found.value or "", validate=True)
@@ -48,12 +47,12 @@ def key_of(found: KeyVaultSecret, size: int) -> tuple[str, bytes]:
 
 
 def is_version(text: str | None) -> bool:
-    """Say whether this can be the version of a secret; as a part of a URL, other text could mean something else."""
+    """Return whether this can be the version of a secret; in a URL, other text could have another meaning."""
     return text is not None and _VERSION.fullmatch(text) is not None
 
 
 class KeyVaultSecrets:
-    """The secrets of one vault. Every call is to be made within `bounded`."""
+    """The secrets of one vault. Callers make every call within `bounded`."""
 
     def __init__(self, client: SecretClient, timeout_seconds: float) -> None:
         """Use `open_vault`."""
@@ -61,7 +60,7 @@ class KeyVaultSecrets:
         self._timeout = timeout_seconds
 
     async def get(self, name: str, version: str | None = None) -> KeyVaultSecret | None:
-        """Read one version, or the newest; None if there is none."""
+        """Return one version, or the newest; None if there is none."""
         try:
             return await self._client.get_secret(name, version)
         except ResourceNotFoundError as error:
@@ -69,18 +68,18 @@ class KeyVaultSecrets:
             return None
 
     async def set(self, name: str, value: str, tags: dict[str, str]) -> KeyVaultSecret:
-        """Make a version."""
+        """Create a version."""
         return await self._client.set_secret(name, value, tags=tags)
 
-    async def leave_as_it_is(self, name: str, version: str) -> None:
-        """Update nothing of a version, which takes the right to write; a missing one is fine."""
+    async def update_nothing(self, name: str, version: str) -> None:
+        """Update no property of a version, which requires the right to write; it may be missing."""
         try:
             await self._client.update_secret_properties(name, version)
         except ResourceNotFoundError as error:
             _check_absent(error)
 
     async def versions(self, name: str) -> Sequence[SecretProperties]:
-        """List the versions without their values, in no certain order; none if there is no such secret."""
+        """List the versions without their values, in any order; empty if the secret does not exist."""
         try:
             return [found async for found in self._client.list_properties_of_secret_versions(name)]
         except ResourceNotFoundError as error:
@@ -89,7 +88,7 @@ class KeyVaultSecrets:
 
     @asynccontextmanager
     async def bounded(self) -> AsyncIterator[None]:
-        """Give the calls inside a time they may take together. Raises VaultUnavailable for whatever goes wrong."""
+        """Bound the time of the calls in the context. Raises VaultUnavailable for every failure in it."""
         try:
             async with asyncio.timeout(self._timeout * OPERATION_TRIES):
                 yield
@@ -98,7 +97,7 @@ class KeyVaultSecrets:
             status = getattr(response, "status_code", None)
             request_id = response.headers.get("x-ms-request-id") if response is not None else None
             _log.warning("vault: %s status=%s request=%s", type(error).__name__, status, request_id)
-            # Without the cause: it may quote an answer, and with it a key.
+            # Without the cause: it may quote a response, and so a key.
             raise VaultUnavailable() from None
 
 
@@ -109,14 +108,14 @@ def _check_absent(error: ResourceNotFoundError) -> None:
 
 
 class FixedToken:
-    """A credential that is always the same word; for the local vault."""
+    """A credential with a fixed token, for the local vault."""
 
     def __init__(self, token: str) -> None:
-        """`token` goes into the Authorization header as it is."""
+        """`token` is sent unchanged in the Authorization header."""
         self._token = token
 
     async def get_token(self, *_scopes: str, **_options: Any) -> AccessToken:
-        """Return it."""
+        """Return the token."""
         return AccessToken(self._token, FAR_SECONDS)
 
     async def close(self) -> None:
@@ -140,8 +139,11 @@ async def open_vault(
 ) -> AsyncIterator[KeyVaultSecrets]:
     """Connect to the vault at `url` with an Entra identity or, for the local vault, with `token` and its issuer `ca`.
 
-    `timeout_seconds` bounds one try. Nothing is sent before the first call. Raises ValueError for what is no https
-    address of a vault, and for a token or a certificate that cannot be used; the text names neither.
+    `timeout_seconds` bounds one try. Nothing is sent before the first call.
+
+    Raises:
+        ValueError: The URL is not an https URL of a vault, or the token or the certificate is unusable; the text quotes
+            neither.
     """
     context = _check(url, token, ca)
     async with AsyncExitStack() as stack:
@@ -177,7 +179,7 @@ async def open_vault(
 
 
 def _check(url: str, token: str | None, ca: Path | None) -> ssl.SSLContext | None:
-    """Raise ValueError for what cannot be connected to; return how to trust the local vault, None for the system's."""
+    """Check the arguments of `open_vault`; return the context that trusts `ca`, None to trust the system's issuers."""
     if not _is_vault(url):
         raise ValueError("must be the https URL of a key vault, without a path")
     if token is None:

@@ -1,47 +1,53 @@
-"""The TenantKeys port on Azure Key Vault: a tenant's key is a secret there, a version of it a version of the secret.
+"""The TenantKeys and SigningKeys ports on Azure Key Vault: a key is a secret, and its versions are the secret's.
 
-Two processes that use a tenant for the first time may each make a version. Both stay readable, so nothing is lost by
-it. A secret that was deleted in the vault is not made again: its name stays taken until it is recovered or purged.
+The signing key is a secret and not a key of the vault, because Key Vault's own keys do not sign with Ed25519, and no
+signature should need a call of the vault. Two processes that use a key for the first time may each create a version;
+both remain, so what either one wrapped or signed stays valid. A secret that was deleted in the vault is not created
+again: its name is taken until it is recovered or purged.
 """
 
 import asyncio
 import base64
 from collections import OrderedDict
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TypeVar
 
-from azure.keyvault.secrets import KeyVaultSecret
+from azure.keyvault.secrets import KeyVaultSecret, SecretProperties
 
 from memnet.adapters.azure.key_vault import KeyVaultSecrets, is_version, key_of
 from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.core.signature import SECRET_BYTES, PublicKey, SigningKey
 from memnet.domain.sealing.sealing import KEY_BYTES
 from memnet.ports import Clock, IdGenerator, TenantKey
 
 FRESH = timedelta(minutes=5)
-"""How long a process goes by the newest version it knows."""
+"""How long a process uses the newest version that it knows."""
 MAX_TENANTS = 1_024
 MAX_VERSIONS = 4_096
 PING = "memnet-ping"
-"""A secret that need not exist: to be told so takes the right that reading keys takes."""
+"""A secret that need not exist: reading it requires the same permission as reading keys."""
+
+SIGNING_SECRET = "memnet-signing"
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 def secret_name(tenant_id: str) -> str:
-    """Name a tenant's secret: Key Vault takes letters, digits and dashes only, and does not tell case apart."""
+    """Return the name of a tenant's secret. Key Vault accepts letters, digits and dashes, and ignores case."""
     return f"memnet-tenant-{sha256(tenant_id.encode()).hexdigest()[:40]}"
 
 
 class KeyVaultTenantKeys:
-    """The TenantKeys port; the newest version is remembered for FRESH, a version for good. Errors as the port says.
+    """The TenantKeys port. The newest version is cached for FRESH, and each version without a limit of time.
 
-    Beyond the port a secret in the vault that is no key of memnet's making raises DecryptionFailed.
+    A secret in the vault that is not one of memnet's keys raises DecryptionFailed.
     """
 
     def __init__(self, secrets: KeyVaultSecrets, clock: Clock, ids: IdGenerator) -> None:
-        """Use the vault of `secrets`; fresh keys come from `ids`."""
+        """Use the vault of `secrets`; new keys come from `ids`."""
         self._secrets = secrets
         self._clock = clock
         self._ids = ids
@@ -50,7 +56,6 @@ class KeyVaultTenantKeys:
         self._versions: OrderedDict[tuple[str, str], TenantKey] = OrderedDict()
 
     async def newest(self, tenant_id: str) -> TenantKey:
-        """Return the newest version; the first call makes one. Raises VaultUnavailable, DecryptionFailed."""
         key = await self.find_newest(tenant_id)
         if key is not None:
             return key
@@ -61,7 +66,6 @@ class KeyVaultTenantKeys:
         return self._remember_newest(tenant_id, found, asked)
 
     async def find_newest(self, tenant_id: str) -> TenantKey | None:
-        """Return the newest version; None if there is none. Raises VaultUnavailable, DecryptionFailed."""
         asked = self._clock.now()
         held = self._newest.get(tenant_id)
         if held is not None and asked - held[1] < FRESH:
@@ -71,7 +75,6 @@ class KeyVaultTenantKeys:
         return None if found is None else self._remember_newest(tenant_id, found, asked)
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
-        """Return one version. Raises DecryptionFailed if there is none, VaultUnavailable."""
         held = self._versions.get((tenant_id, version))
         if held is not None:
             return held
@@ -85,14 +88,13 @@ class KeyVaultTenantKeys:
         return self._remember(tenant_id, found)
 
     async def rotate(self, tenant_id: str) -> TenantKey:
-        """Make a new version and return it. Raises VaultUnavailable, after which there may be one all the same."""
+        """Create a version and return it. It may exist even if this raises VaultUnavailable."""
         asked = self._clock.now()
         async with self._secrets.bounded():
             made = await self._make(tenant_id)
         return self._remember_newest(tenant_id, made, asked)
 
     async def ping(self) -> None:
-        """Ask for a secret that may be missing. Raises VaultUnavailable."""
         async with self._secrets.bounded():
             await self._secrets.get(PING)
 
@@ -111,8 +113,60 @@ class KeyVaultTenantKeys:
         return key
 
 
+class KeyVaultSigningKeys:
+    """The SigningKeys port. The newest version is cached for FRESH."""
+
+    def __init__(self, secrets: KeyVaultSecrets, clock: Clock, ids: IdGenerator, name: str = SIGNING_SECRET) -> None:
+        """Use the vault of `secrets`; new keys come from `ids`. `name` is the name of the secret."""
+        self._secrets = secrets
+        self._clock = clock
+        self._ids = ids
+        self._name = name
+        self._making = asyncio.Lock()
+        self._newest: tuple[SigningKey, datetime] | None = None
+
+    async def newest(self) -> SigningKey:
+        asked = self._clock.now()
+        if self._newest is not None and asked - self._newest[1] < FRESH:
+            return self._newest[0]
+        async with self._secrets.bounded():
+            found = await self._secrets.get(self._name)
+            if found is None:
+                # One at a time, so that this process makes one version.
+                async with self._making:
+                    found = await self._secrets.get(self._name) or await self._make()
+        return self._remember(found, asked)
+
+    async def public_keys(self) -> Sequence[PublicKey]:
+        async with self._secrets.bounded():
+            listed = sorted(await self._secrets.versions(self._name), key=_age)
+            enabled = [found.version for found in listed if found.enabled and is_version(found.version)]
+            values = await asyncio.gather(*(self._secrets.get(self._name, version) for version in enabled))
+        return [SigningKey(*key_of(found, SECRET_BYTES)).public for found in values if found is not None]
+
+    async def rotate(self) -> SigningKey:
+        """Create a version and return it. It may exist even if this raises VaultUnavailable."""
+        asked = self._clock.now()
+        async with self._secrets.bounded():
+            made = await self._make()
+        return self._remember(made, asked)
+
+    async def _make(self) -> KeyVaultSecret:
+        value = base64.b64encode(self._ids.secret(SECRET_BYTES)).decode("ascii")
+        return await self._secrets.set(self._name, value, {"algorithm": "Ed25519"})
+
+    def _remember(self, found: KeyVaultSecret, asked: datetime) -> SigningKey:
+        key = SigningKey(*key_of(found, SECRET_BYTES))
+        self._newest = (key, asked)
+        return key
+
+
+def _age(found: SecretProperties) -> float:
+    return found.created_on.timestamp() if found.created_on else 0.0
+
+
 def _keep(held: OrderedDict[K, V], key: K, value: V, most: int) -> None:
-    """Put it in, and the oldest out when there are more than `most`."""
+    """Add the entry, and drop the oldest one if there are more than `most`."""
     held[key] = value
     held.move_to_end(key)
     if len(held) > most:

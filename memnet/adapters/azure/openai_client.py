@@ -1,4 +1,4 @@
-"""How adapters reach Azure OpenAI, or any endpoint that speaks OpenAI's API."""
+"""Connect to Azure OpenAI, or any endpoint with OpenAI's API."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,10 +9,10 @@ from openai import APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 
 SCOPE = "https://cognitiveservices.azure.com/.default"
 AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
-"""Where an Entra token may go."""
+"""Hosts that an Entra token may be sent to."""
 
 UNREADABLE = (ValueError, TypeError, AttributeError, LookupError)
-"""What comes of an answer that is none: the client does not check it."""
+"""The exceptions for an unreadable response, which the client does not check."""
 
 
 @asynccontextmanager
@@ -48,13 +48,13 @@ async def open_client(
 
 
 def is_azure(url: str) -> bool:
-    """Whether `url` is one of Azure's own, so that an Entra token may be sent to it."""
+    """Return whether `url` belongs to Azure, so that an Entra token may be sent to it."""
     parts = urlsplit(url)
     return parts.scheme == "https" and (parts.hostname or "").endswith(AZURE_HOSTS)
 
 
-def told(error: BaseException) -> str:
-    """Tell a failure without its text and its body, which may quote what was sent, or the key."""
+def describe(error: BaseException) -> str:
+    """Describe a failure without its text and its body, which may quote the request or the key."""
     response = error.response if isinstance(error, APIStatusError) else None
     status = response.status_code if response is not None else None
     request_id = response.headers.get("x-request-id") if response is not None else None

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from azure.core.exceptions import AzureError
 from openai import AsyncOpenAI, BadRequestError, OpenAIError, omit
 
-from memnet.adapters.azure.openai_client import UNREADABLE, open_client, told
+from memnet.adapters.azure.openai_client import UNREADABLE, describe, open_client
 from memnet.domain.core.errors import Unavailable
 
 MAX_CHARS = 8_000
@@ -27,7 +27,7 @@ _log = logging.getLogger("memnet.embeddings")
 
 
 class OpenAIEmbedder:
-    """Asks for the vectors of a model. What it sends and gets is the "Create embeddings" of OpenAI's API reference."""
+    """Requests embeddings: "Create embeddings" of OpenAI's API reference."""
 
     def __init__(self, client: AsyncOpenAI, *, model: str, dimensions: int, timeout_seconds: float) -> None:
         """Use `open_embeddings`."""
@@ -38,7 +38,7 @@ class OpenAIEmbedder:
         self.dimensions = dimensions
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return one vector per text, in batches. Raises Unavailable, also for an answer that cannot be used."""
+        """Return one vector per text, in batches. Raises Unavailable, also for an unusable response."""
         vectors: list[Sequence[float]] = []
         for start in range(0, len(texts), BATCH):
             # The API refuses an empty text.
@@ -51,7 +51,7 @@ class OpenAIEmbedder:
             async with asyncio.timeout(self._timeout * CALL_TRIES):
                 vectors = await self._ask(batch)
         except (OpenAIError, AzureError, TimeoutError, *UNREADABLE) as error:
-            _log.warning("embeddings: %s", told(error))
+            _log.warning("embeddings: %s", describe(error))
             raise Unavailable(dependency="embeddings") from error
         if [len(vector) for vector in vectors] != [self.dimensions] * len(batch):
             found = sorted({len(vector) for vector in vectors})
@@ -66,7 +66,7 @@ class OpenAIEmbedder:
         return vectors
 
     async def _ask(self, batch: list[str]) -> list[Sequence[float]]:
-        """One request; a second one if the endpoint turns out to know no `dimensions`, as older models do not."""
+        """Send one request, and a second one if the endpoint does not support `dimensions`, as older models."""
         if self._shortens:
             try:
                 return await self._create(batch, shorten=True)

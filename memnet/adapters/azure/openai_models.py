@@ -12,30 +12,30 @@ from azure.core.exceptions import AzureError
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, BadRequestError, OpenAIError, omit
 
 from memnet.adapters.azure.model_providers import ModelProvider
-from memnet.adapters.azure.openai_client import UNREADABLE, open_client, told
+from memnet.adapters.azure.openai_client import UNREADABLE, describe, open_client
 from memnet.domain.core import canonical_json
 from memnet.domain.core.errors import MalformedRequest, Unavailable
 from memnet.ports import Clock, ModelAnswer, ModelOutcome, ModelRequest
 
 ROUNDS = 3
-"""How often one call may ask a provider whose trouble may pass."""
+"""Tries of one call at a provider with a temporary failure."""
 MAX_REST_SECONDS = 60.0
-"""The longest that a provider is passed over for, whatever its Retry-After says."""
+"""The longest time for which a failed provider is skipped, whatever its Retry-After says."""
 PASSING = frozenset({408, 409, 429})
-"""With 5xx, timeouts and broken connections: what may be gone in a moment."""
+"""Temporary failures, in addition to 5xx, timeouts and broken connections."""
 REFUSED_PROMPT = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
-"""The error codes of a 400 that refuses what was sent, not how."""
+"""Error codes of a 400 that refuses the content of a request, not its form."""
 MAX_MODEL_NAME = 200
 
 _log = logging.getLogger("memnet.models")
 
 
 class Unreadable(Exception):
-    """A model has answered, but not with what can be read as JSON."""
+    """A completion is not JSON."""
 
 
 class Failed(Exception):
-    """A model's answer says that it could not answer."""
+    """A response says that the model failed."""
 
 
 class _Endpoint:
@@ -48,7 +48,7 @@ class _Endpoint:
         self._takes_temperature = True
 
     async def ask(self, request: ModelRequest) -> ModelAnswer:
-        """One request; a second one if the model turns out to take no temperature, as reasoning models do not."""
+        """Send one request, and a second one if the model does not support a temperature, as reasoning models."""
         if self._takes_temperature:
             try:
                 return await self._ask(request, 0.0)
@@ -132,7 +132,7 @@ class _Endpoint:
 
 
 class OpenAIModels:
-    """The LanguageModels port: the first provider that answers is taken, a refused or a cut answer too."""
+    """The LanguageModels port: the first completion is used, also a refused or truncated one."""
 
     def __init__(
         self, endpoints: Sequence[_Endpoint], *, budget_seconds: float, rest_seconds: float, clock: Clock
@@ -144,7 +144,7 @@ class OpenAIModels:
         self._clock = clock
 
     async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """Ask one after the other; those that just failed, only when no other answers. Raises Unavailable."""
+        """Ask the models in order; those that have just failed come last. Raises Unavailable."""
         deadline = asyncio.get_running_loop().time() + self._budget
         try:
             async with asyncio.timeout_at(deadline):
@@ -174,17 +174,17 @@ class OpenAIModels:
         return None
 
     def _in_turn(self) -> list[_Endpoint]:
-        """In the configured order, but those that rest come last."""
+        """Return the providers in the configured order, with the resting ones last."""
         now = self._clock.now()
         return sorted(self._endpoints, key=lambda one: one.rests_until is not None and one.rests_until > now)
 
     async def _try(self, endpoint: _Endpoint, request: ModelRequest) -> ModelAnswer | float | None:
-        """The answer, or for how many seconds the provider rests; None: its trouble will not pass by itself."""
+        """Return the completion, or the seconds for which the provider rests; None if waiting does not help."""
         try:
             async with asyncio.timeout(endpoint.provider.timeout_seconds):
                 answer = await endpoint.ask(request)
         except (OpenAIError, AzureError, TimeoutError, Unreadable, Failed, *UNREADABLE) as error:
-            _log.warning("models: provider %d: %s", self._endpoints.index(endpoint) + 1, told(error))
+            _log.warning("models: provider %d: %s", self._endpoints.index(endpoint) + 1, describe(error))
             if isinstance(error, BadRequestError) and error.code in REFUSED_PROMPT:
                 return ModelAnswer("", ModelOutcome.REFUSED, endpoint.provider.model)
             seconds = _rest(error, self._rest_seconds)
@@ -199,15 +199,17 @@ class OpenAIModels:
 async def open_models(
     providers: Sequence[ModelProvider], *, budget_seconds: float, clock: Clock, rest_seconds: float = 2.0
 ) -> AsyncIterator[OpenAIModels]:
-    """Connect to the providers; all of them together have `budget_seconds` for one answer.
+    """Connect to the providers; all of them together have `budget_seconds` for one completion.
 
-    `rest_seconds` is how long one is passed over that failed without saying when to come back. Nothing is sent before
-    the first call. Raises ValueError, naming the provider by its number, if nothing can prove to it who asks.
+    `rest_seconds` is how long a failed provider without Retry-After is skipped. Nothing is sent before the first call.
+
+    Raises:
+        ValueError: There is no credential for a provider; the text names it by its number.
     """
     async with AsyncExitStack() as stack:
         endpoints = []
         for number, provider in enumerate(providers, 1):
-            # No retries there: the next provider is asked instead.
+            # The client does not retry: the next provider is called instead.
             opened = open_client(
                 provider.url, key=provider.key, timeout_seconds=provider.timeout_seconds, max_retries=0
             )
@@ -219,7 +221,7 @@ async def open_models(
 
 
 def _rest(error: BaseException, usual: float) -> float | None:
-    """For how long a provider that failed so is passed over; None if waiting does not help."""
+    """Return how long a provider with this failure is skipped; None if waiting does not help."""
     if isinstance(error, APIStatusError):
         if error.status_code not in PASSING and error.status_code < 500:
             return None
@@ -228,7 +230,7 @@ def _rest(error: BaseException, usual: float) -> float | None:
 
 
 def _retry_after(error: APIStatusError, usual: float) -> float:
-    """Read Retry-After-Ms or Retry-After in seconds; a date or nonsense counts as nothing."""
+    """Read Retry-After-Ms or Retry-After in seconds; other values are ignored."""
     headers = error.response.headers
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:

@@ -84,7 +84,7 @@ def definition(version: IndexVersion, encryption_key: SearchResourceEncryptionKe
 
 
 def is_definition(found: SearchIndex, wanted: SearchIndex) -> bool:
-    """Whether an index that the service describes as `found` is what `definition` made.
+    """Return whether an index that the service describes as `found` matches `definition`.
 
     The service adds members of its own; what is compared is all that `definition` sets, of a key its vault and name.
     """

@@ -31,19 +31,19 @@ from memnet.ports import EventHit, Hits, IndexMissing
 API_VERSION = "2026-04-01"
 MAX_ACTIONS = 1000
 MAX_BATCH_BYTES = 15 * 1024 * 1024
-"""Azure's limit is 16 MB with what surrounds the documents."""
+"""Azure's limit is 16 MB for the whole request."""
 NEIGHBOURS = 200
 """How many of the nearest vectors take part in a fused ranking; the same on every page, so that pages join."""
 OPERATION_TRIES = 2
 """An operation may take as long as this many tries that hang; its quick failures are retried more often."""
 KEY_TRIES = 3
 _PASSING = frozenset({409, 422, 429, 503})
-"""What a document may be refused with for now: version conflict, index busy, throttled."""
+"""Temporary statuses of a refused document: version conflict, index busy, throttled."""
 _RETRIED = frozenset({"GET", "PUT", "POST", "DELETE"})
 """Every call is safe to repeat, POST too: uploading and deleting by key, and searching."""
 
 _PREFIX = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(-[a-z0-9]+)*")
-"""What the service takes at the beginning of an index's name."""
+"""The allowed beginning of an index's name."""
 
 _log = logging.getLogger("memnet.search")
 
@@ -71,32 +71,27 @@ class SearchEventIndex:
         self._backoff = backoff_seconds
 
     def new_name(self, suffix: str) -> str:
-        """Return the name for a new index."""
         return f"{self._prefix}-{suffix}"
 
     async def create(self, version: IndexVersion) -> None:
-        """Create the index; the same definition over one that is there changes nothing. Raises Unavailable."""
+        """Create the index; repeating the same definition changes nothing. Raises Unavailable."""
         await self._bounded(self._client.create_or_update_index(definition(version, self._encryption_key)))
 
     async def matches(self, version: IndexVersion) -> bool:
-        """Compare the index's definition with this version's. Raises IndexMissing, Unavailable."""
         wanted = definition(version, self._encryption_key)
         return is_definition(await self._bounded(self._client.get_index(version.name)), wanted)
 
     async def drop(self, name: str) -> None:
-        """Remove the index. Raises Unavailable."""
         try:
             await self._bounded(self._client.delete_index(name))
         except IndexMissing:
             return
 
     async def upload(self, name: str, documents: Sequence[IndexDocument]) -> frozenset[str]:
-        """Add or replace documents. Raises IndexMissing, Unavailable."""
         actions = [{"@search.action": "upload", **document.fields()} for document in documents]
         return await self._index(name, actions)
 
     async def delete(self, name: str, keys: Sequence[str]) -> frozenset[str]:
-        """Remove documents. Raises IndexMissing, Unavailable."""
         return await self._index(name, [{"@search.action": "delete", "id": key} for key in keys])
 
     async def search(self, name: str, query: EventQuery, vector: Vector | None) -> Hits:
@@ -115,14 +110,13 @@ class SearchEventIndex:
         if query.skip:
             return _hits(await self._search(name, ordered), query)
         found = _settled(await self._search(name, body))
-        # Of equals the service takes whichever came first, which a rebuild changes. Ordering costs it a sort of all
-        # that was found, so it is asked for only when equals stand on both sides of the cut.
+        # Results of equal score come in the order of indexing, which a rebuild changes. Ordering makes the service sort
+        # all results, so it is requested only when the page would end between equals.
         if len(found) > query.top and found[-1].score == found[-2].score:
             found = await self._search(name, ordered)
         return _hits(found, query)
 
     async def list(self, name: str, tenant_id: str | None, *, limit: int, after: str | None) -> Sequence[EventHit]:
-        """List documents in the order of their keys. Raises IndexMissing, Unavailable."""
         parts = [] if tenant_id is None else [f"tenant_id eq {quote(tenant_id)}"]
         return await self._list(name, parts, limit, after)
 
@@ -132,14 +126,13 @@ class SearchEventIndex:
         return [hit.key for hit in await self._list(name, parts, limit, after)]
 
     async def _list(self, name: str, parts: Sequence[str], limit: int, after: str | None) -> Sequence[EventHit]:
-        # From `after` on, which is there once more: another key could share its position.
+        # From `after` inclusive: another key could share its position.
         parts = [*parts, *([] if after is None else [f"position ge {position(after)}"])]
         body: dict[str, Any] = {"search": "*", "select": "id,event", "orderby": "position asc,id asc", "top": limit + 1}
         found = await self._search(name, body | ({"filter": " and ".join(parts)} if parts else {}))
         return [hit for hit in found if after is None or hit.key > after][:limit]
 
     async def ping(self) -> None:
-        """Ask for the names of the indexes. Raises Unavailable."""
         url = f"/indexes?$select=name&api-version={API_VERSION}"
         await self._bounded(self._send(HttpRequest("GET", url)))
 
@@ -161,7 +154,7 @@ class SearchEventIndex:
         return frozenset(refused)
 
     async def _index_batch(self, name: str, actions: Actions) -> set[str]:
-        """Send a batch, and again what was refused for now; halve one that was too large after all."""
+        """Send a batch, retry documents that were refused temporarily, and halve a batch that is too large."""
         refused: set[str] = set()
         for attempt in range(KEY_TRIES):
             if attempt:
@@ -273,7 +266,7 @@ def _batches(actions: Actions) -> Iterator[Actions]:
 
 
 def _translated(error: AzureError | TimeoutError) -> Exception:
-    """What the port calls this failure: IndexMissing, Unavailable, or, for a request of ours that is wrong, itself."""
+    """Translate a failure: IndexMissing, Unavailable, or, for an invalid request, the error itself."""
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None)
     if status == 404:

@@ -1,13 +1,13 @@
-"""Takes what is about one user out of the queues of Azure Service Bus.
+"""Remove the messages about one user from the queues of Azure Service Bus.
 
-A queue with sessions gives its messages only to who holds their session, so nobody else's are touched there. Browsing
-(peek) shows the scheduled and the deferred ones, too, each with the sequence number by which it is cancelled or
-received (Microsoft's "Message browsing", "Message sequencing and timestamps": a scheduled message has its number until
-it is due, and gets another one then).
+A queue with sessions delivers messages only to the holder of their session, so no other user's are touched there.
+Browsing (peek) also shows scheduled and deferred messages, with the sequence number that cancels or receives them
+(Microsoft's "Message browsing", "Message sequencing and timestamps": a scheduled message keeps its number until it is
+due, and then gets another one).
 
-Dead letters have no sessions, and are handed out one after the other: what is ahead of the user's is held until those
-are gone, and then given back, which keeps its place and counts as a delivery. So they are browsed first, and where
-nothing is the user's nothing is touched.
+Dead letters have no sessions and are delivered in order: messages ahead of the user's are locked until the user's are
+removed, and then abandoned, which keeps their order and counts as a delivery. So dead letters are browsed first; if
+none is about the user, none is received.
 """
 
 import asyncio
@@ -25,15 +25,16 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import session_of
 from memnet.domain.governance.dead_letter import is_about, letter_is_about
 from memnet.domain.governance.erasure import Whose
+from memnet.paging import bounded
 
-MOST_AT_ONCE = 250
-"""So many messages are browsed, or received, by one call."""
-FRUITLESS_ROUNDS = 3
-"""So often what is browsed may not be had before somebody else has it, for now."""
-A_MOMENT = 1.0
-"""Seconds to wait for messages that browsing does not show."""
+MAX_MESSAGES = 250
+"""Messages that one call browses or receives."""
+MAX_EMPTY_ROUNDS = 3
+"""Rounds in which browsing shows messages and none is received, before they count as locked by another receiver."""
+QUIET_SECONDS = 1.0
+"""How long to wait for messages that browsing does not show."""
 CLOSE_SECONDS = 2.0
-"""How long a receiver may take to go; a healthy one takes up to one second."""
+"""How long closing a receiver may take; a healthy one takes up to one second."""
 
 T = TypeVar("T")
 Messages = Sequence[ServiceBusReceivedMessage]
@@ -44,40 +45,42 @@ Cancel = Callable[[int], Awaitable[None]]
 class Purge:
     """Removes the messages of one user; its methods return how many, and raise Unavailable and the SDK's errors."""
 
-    def __init__(self, client: ServiceBusClient, scope: Whose, timeout_seconds: float) -> None:
-        """`timeout_seconds` bounds each step."""
+    def __init__(self, client: ServiceBusClient, scope: Whose, timeout_seconds: float, quiet_seconds: float) -> None:
+        """`timeout_seconds` bounds each step; a session counts as empty after `quiet_seconds` without a message."""
         self._client = client
         self._scope = scope
         self._session = session_of(scope.tenant_id, scope.user_id)
         self._timeout = timeout_seconds
+        self._quiet = quiet_seconds
 
     async def from_session(self, queue: str, cancel: Cancel) -> int:
-        """Empty the user's session of a queue; `cancel` takes back a scheduled message of it.
+        """Empty the user's session of a queue; `cancel` cancels a scheduled message of it.
 
-        Unavailable while somebody else holds the session.
+        Raises:
+            Unavailable: Another receiver holds the session.
         """
-        removed = fruitless = 0
+        removed = empty_rounds = 0
         async with self._opened(self._client.get_queue_receiver(queue, session_id=self._session)) as receiver:
-            while fruitless < FRUITLESS_ROUNDS:
-                shown = await self._soon(receiver.peek_messages(MOST_AT_ONCE, sequence_number=1))
+            while empty_rounds < MAX_EMPTY_ROUNDS:
+                shown = await self._soon(receiver.peek_messages(MAX_MESSAGES, sequence_number=1))
                 gone = await self._remove(shown, receiver, cancel)
-                # A message may be there that browsing does not show yet: nothing is empty before both say so.
+                # Browsing may not show a new message yet: the session is empty when receiving finds none either.
                 if not shown and not gone:
                     return removed
                 removed += gone
-                fruitless = 0 if gone else fruitless + 1
+                empty_rounds = 0 if gone else empty_rounds + 1
         raise Unavailable(dependency="service_bus")
 
     async def from_dead_letters(self, queue: str) -> int:
-        """Take the user's out of a queue's own dead letters."""
+        """Remove the user's messages from a queue's own dead letters."""
         return await self._from(
             queue, ServiceBusSubQueue.DEAD_LETTER, lambda m: is_about(self._scope, _body(m), m.session_id)
         )
 
     async def from_letters(self, queue: str) -> int:
-        """Take the user's out of the queue that the workers put their dead letters into, and out of its own ones."""
-        found = [await self._from(queue, part, self._is_letter) for part in (None, ServiceBusSubQueue.DEAD_LETTER)]
-        return sum(found)
+        """Remove the user's messages from the workers' queue of dead letters, and from its own dead letters."""
+        parts = (None, ServiceBusSubQueue.DEAD_LETTER)
+        return sum(await bounded(lambda part: self._from(queue, part, self._is_letter), parts))
 
     def _is_letter(self, message: ServiceBusReceivedMessage) -> bool:
         return letter_is_about(self._scope, _body(message))
@@ -85,15 +88,15 @@ class Purge:
     async def _remove(self, shown: Messages, receiver: ServiceBusReceiver, cancel: Cancel) -> int:
         removed = 0
         for message in _of(shown, ServiceBusMessageState.SCHEDULED):
-            # One that has become due meanwhile has another number by now.
+            # A message that has become due has another number now.
             with suppress(MessageNotFoundError):
                 await self._soon(cancel(message.sequence_number or 0))
                 removed += 1
         deferred = [message.sequence_number or 0 for message in _of(shown, ServiceBusMessageState.DEFERRED)]
         if deferred:
             removed += await self._complete(await self._soon(receiver.receive_deferred_messages(deferred)), receiver)
-        wait = self._timeout / 2 if _of(shown, ServiceBusMessageState.ACTIVE) else A_MOMENT
-        received = await self._soon(receiver.receive_messages(MOST_AT_ONCE, max_wait_time=wait))
+        wait = self._timeout / 2 if _of(shown, ServiceBusMessageState.ACTIVE) else self._quiet
+        received = await self._soon(receiver.receive_messages(MAX_MESSAGES, max_wait_time=wait))
         return removed + await self._complete(received, receiver)
 
     async def _complete(self, messages: Messages, receiver: ServiceBusReceiver) -> int:
@@ -108,7 +111,7 @@ class Purge:
             removed = 0
             try:
                 while wanted and len(held) <= ahead:
-                    count = min(MOST_AT_ONCE, ahead + len(wanted) - len(held))
+                    count = min(MAX_MESSAGES, ahead + len(wanted) - len(held))
                     received = await self._soon(receiver.receive_messages(count, max_wait_time=self._timeout / 2))
                     if not received:
                         break
@@ -123,11 +126,11 @@ class Purge:
             return removed
 
     async def _find(self, receiver: ServiceBusReceiver, is_theirs: IsTheirs) -> tuple[int, set[int | None]]:
-        """How many messages of others stand before the user's last one, and the numbers of the user's."""
+        """Return how many messages of others precede the user's last one, and the numbers of the user's."""
         ahead = passed = 0
         wanted: set[int | None] = set()
         following = 1
-        while shown := await self._soon(receiver.peek_messages(MOST_AT_ONCE, sequence_number=following)):
+        while shown := await self._soon(receiver.peek_messages(MAX_MESSAGES, sequence_number=following)):
             for message in shown:
                 if is_theirs(message):
                     wanted.add(message.sequence_number)
@@ -138,7 +141,7 @@ class Purge:
         return ahead, wanted
 
     async def _give_back(self, messages: Iterable[ServiceBusReceivedMessage], receiver: ServiceBusReceiver) -> None:
-        """Whatever fails here, the broker gives them back by itself when their locks end."""
+        """Abandon messages. If that fails, the broker delivers them again when their locks expire."""
         with suppress(AzureError, OSError, TimeoutError):
             for message in messages:
                 with suppress(MessageLockLostError):
@@ -164,5 +167,5 @@ def _of(messages: Messages, state: ServiceBusMessageState) -> Messages:
 
 
 def _body(message: ServiceBusReceivedMessage) -> bytes:
-    """The bytes of a message; of one that is not made of bytes, which is none of memnet's, nothing."""
+    """Return the bytes of a message; empty if its body is not bytes, so that it is not one of memnet's."""
     return b"".join(message.body) if message.body_type == AmqpMessageBodyType.DATA else b""

@@ -18,7 +18,7 @@ from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient, ServiceBusSender
 from azure.servicebus.exceptions import MessageNotFoundError
 
-from memnet.adapters.azure.service_bus_purge import Purge
+from memnet.adapters.azure.service_bus_purge import QUIET_SECONDS, Purge
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import (
     ATTEMPT,
@@ -33,16 +33,17 @@ from memnet.domain.core.job import (
     session_id,
 )
 from memnet.domain.governance.erasure import Whose
+from memnet.paging import bounded
 from memnet.ports import MessageQueue
 
 KEY_NAME = "RootManageSharedAccessKey"
-"""The policy that every namespace has from the beginning, and the emulator, too."""
+"""The policy that every new namespace has; the emulator has it, too."""
 DEFAULT_TIMEOUT_SECONDS = 10.0
 TLS_PORT = 5671
 CLOSE_SECONDS = 2.0
-"""How long a sender that has failed may take to go; a healthy one takes up to one second."""
+"""How long closing a failed sender may take; a healthy one takes up to one second."""
 _SASL_HEADER = b"AMQP\x03\x01\x00\x00"
-"""What both sides say first (AMQP 1.0, 5.3.2)."""
+"""The protocol header that both sides send first (AMQP 1.0, 5.3.2)."""
 _FAILURES = (AzureError, OSError, TimeoutError, asyncio.IncompleteReadError)
 
 _log = logging.getLogger("memnet.queue")
@@ -60,6 +61,7 @@ class ServiceBusQueue:
         names: Mapping[JobKind, str],
         letters: str,
         timeout_seconds: float,
+        quiet_seconds: float,
         traceparent: Callable[[], str | None],
     ) -> None:
         """Use `open_queue`."""
@@ -69,6 +71,7 @@ class ServiceBusQueue:
         self._senders = {kind: _Sender(partial(client.get_queue_sender, name)) for kind, name in names.items()}
         self._address = address
         self._timeout = timeout_seconds
+        self._quiet = quiet_seconds
         self._traceparent = traceparent
 
     async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
@@ -87,31 +90,25 @@ class ServiceBusQueue:
         await self._bounded(self._senders[job.kind].send(message), self._timeout)
 
     async def purge(self, scope: Whose) -> int:
-        """Empty the sessions of the user or tenant, and take theirs out of all dead letters. Raises Unavailable.
+        """Empty the sessions of the user or tenant, and remove their messages from all dead letters.
 
-        Each step is bounded, and the whole is as long as there is something. What fails in one place leaves the others
-        to be done.
+        Each step is bounded; the whole takes as long as there are messages. All queues are purged before a failure in
+        one of them is raised.
+
+        Raises:
+            Unavailable.
         """
-        purge = Purge(self._client, scope, self._timeout)
+        purge = Purge(self._client, scope, self._timeout, self._quiet)
         kinds = [kind for kind in kinds_of(scope.user_id) if kind in self._names]
-        removed = await asyncio.gather(
-            *(self._part(purge.from_session, self._names[kind], self._senders[kind].cancel) for kind in kinds),
-            *(self._part(purge.from_dead_letters, self._names[kind]) for kind in kinds),
-            self._part(purge.from_letters, self._letters),
-            return_exceptions=True,
-        )
-        for outcome in removed:
-            if isinstance(outcome, BaseException):
-                raise outcome
-        return sum(outcome for outcome in removed if isinstance(outcome, int))
-
-    async def _part(self, step: Callable[..., Awaitable[int]], *arguments: Any) -> int:
-        return await self._bounded(step(*arguments))
+        steps = [partial(purge.from_session, self._names[kind], self._senders[kind].cancel) for kind in kinds]
+        steps += [partial(purge.from_dead_letters, self._names[kind]) for kind in kinds]
+        steps.append(partial(purge.from_letters, self._letters))
+        return sum(await bounded(lambda step: self._bounded(step()), steps))
 
     async def ping(self) -> None:
-        """Open a sender if there is none yet, and ask whether the broker speaks AMQP. Raises Unavailable.
+        """Open a sender if there is none yet, and exchange AMQP headers with the broker. Raises Unavailable.
 
-        The first proves that the queue is there and lets this process in, the second that the broker is there now.
+        The sender proves that the queue exists and admits this process, the headers that the broker answers now.
         """
         await self._bounded(self._ping(), self._timeout)
 
@@ -139,12 +136,12 @@ class ServiceBusQueue:
             raise Unavailable(dependency="service_bus") from error
 
     async def close(self) -> None:
-        """Close the senders, each of which may take a second."""
+        """Close the senders. Each may take a second."""
         await asyncio.gather(*(sender.close() for sender in self._senders.values()))
 
 
 class _Sender:
-    """A sender of the SDK, which does one thing at a time, and is replaced after a failure."""
+    """A sender of the SDK, used by one call at a time and replaced after a failure."""
 
     def __init__(self, make: Callable[[], ServiceBusSender]) -> None:
         self._make = make
@@ -159,7 +156,7 @@ class _Sender:
             self._is_sound = True
 
     async def cancel(self, sequence: int) -> None:
-        """Take back a scheduled message. Raises MessageNotFoundError if it is none any more."""
+        """Cancel a scheduled message. Raises MessageNotFoundError if it is no longer scheduled."""
         async with self._lock:
             sender = await self._take()
             try:
@@ -177,8 +174,8 @@ class _Sender:
                 self._is_sound = True
 
     async def _take(self) -> ServiceBusSender:
-        """The sender, which is sound again only when what it is taken for has succeeded: a failure, or a caller
-        that goes away, leaves one behind that nobody can rely on.
+        """Return the sender. Its caller marks it sound after success; after a failure or a cancellation it is
+        replaced.
         """
         if not self._is_sound:
             await self.close()
@@ -201,19 +198,22 @@ async def open_queue(
     *,
     key: str | None,
     timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+    quiet_seconds: float = QUIET_SECONDS,
     names: Mapping[JobKind, str] = QUEUES,
     traceparent: Callable[[], str | None] = lambda: None,
     letters: str = DEAD_LETTERS,
 ) -> AsyncIterator[MessageQueue]:
-    """Connect to the namespace at `url`, sb://<host>, with the key of RootManageSharedAccessKey or, without one, an
-    Entra identity.
+    """Connect to the namespace at `url`, sb://<host>, with the key of RootManageSharedAccessKey or an Entra identity.
 
-    A port in the URL means the emulator, which speaks AMQP without TLS and knows keys alone. `timeout_seconds` bounds
-    each call; `traceparent` names the step that a message goes on with. Nothing is sent before the first call. Raises
-    ValueError for an address that is none, and for an Entra identity without TLS.
+    A port in the URL means the emulator, which speaks AMQP without TLS and accepts keys only. `timeout_seconds` bounds
+    each call; `quiet_seconds` is how long a purge waits for further messages; `traceparent` returns the span that
+    messages continue. Nothing is sent before the first call.
+
+    Raises:
+        ValueError: The address is not one of a namespace, or an Entra identity would be used without TLS.
     """
     async with open_client(url, key=key, retries=2) as client:
-        queue = ServiceBusQueue(client, urlsplit(url), names, letters, timeout_seconds, traceparent)
+        queue = ServiceBusQueue(client, urlsplit(url), names, letters, timeout_seconds, quiet_seconds, traceparent)
         try:
             yield queue
         finally:

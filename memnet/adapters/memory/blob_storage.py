@@ -12,13 +12,13 @@ from memnet.ports import (
     ListedBlob,
     Page,
     StoreConflict,
-    StoredDocument,
+    StoredBlob,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Blob:
-    stored: StoredDocument
+    stored: StoredBlob
     metadata: Mapping[str, str]
     last_modified: datetime
 
@@ -32,8 +32,7 @@ class MemoryBlobStorage:
         self._blobs: dict[str, _Blob] = {}
         self._writes = 0
 
-    async def get(self, name: str, known: StoredDocument | None = None) -> StoredDocument | None:
-        """Return the blob."""
+    async def get(self, name: str, known: StoredBlob | None = None) -> StoredBlob | None:
         await asyncio.sleep(0)
         found = self._blobs.get(name)
         if found is not None and known is not None and found.stored.storage_etag == known.storage_etag:
@@ -49,7 +48,6 @@ class MemoryBlobStorage:
         metadata: Mapping[str, str] | None = None,
         known_at: datetime | None = None,
     ) -> StorageETag:
-        """Write the blob conditionally."""
         await asyncio.sleep(0)
         found = self._blobs.get(name)
         if (found.stored.storage_etag if found else None) != replaces:
@@ -59,7 +57,6 @@ class MemoryBlobStorage:
     async def delete(
         self, name: str, *, tag: StorageETag | None = None, copy: str = "", known_at: datetime | None = None
     ) -> None:
-        """Remove the blob."""
         await asyncio.sleep(0)
         found = self._blobs.get(name)
         if found is None or copy:
@@ -71,7 +68,6 @@ class MemoryBlobStorage:
     async def list(
         self, prefix: str, *, limit: int, cursor: str | None, metadata: bool = False, copies: bool = False
     ) -> Page[ListedBlob]:
-        """List the blobs."""
         await asyncio.sleep(0)
         page = _page(prefix, self.names(prefix), limit, cursor)
         found = [(name, self._blobs[name]) for name in page.items]
@@ -82,14 +78,12 @@ class MemoryBlobStorage:
         return Page(rows, page.next_cursor)
 
     async def list_folders(self, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
-        """List the folders."""
         await asyncio.sleep(0)
         below = (name.removeprefix(prefix).partition("/") for name in self.names(prefix))
         folders = {f"{prefix}{folder}/" for folder, slash, _ in below if slash}
         return _page(f"{prefix}*/", sorted(folders), limit, cursor)
 
     async def ping(self) -> None:
-        """Answer."""
         await asyncio.sleep(0)
 
     def names(self, prefix: str = "") -> Sequence[str]:
@@ -106,11 +100,11 @@ class MemoryBlobStorage:
             metadata = self._blobs[name].metadata if name in self._blobs else {}
         self._writes += 1
         tag = StorageETag(f'"{self._writes}"')
-        self._blobs[name] = _Blob(StoredDocument(data, tag), metadata, self._clock.now())
+        self._blobs[name] = _Blob(StoredBlob(data, tag), metadata, self._clock.now())
         return tag
 
     def drop(self, name: str) -> None:
-        """Remove a blob; removing a missing one succeeds."""
+        """Delete a blob unconditionally; deleting a missing one succeeds."""
         self._blobs.pop(name, None)
 
 

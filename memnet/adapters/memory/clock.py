@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told otherwise."""
+"""A clock that moves only when a test advances it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -11,7 +11,6 @@ class FrozenClock:
         self._now = start
 
     def now(self) -> datetime:
-        """Return the time it was set to."""
         return self._now
 
     def advance(self, step: timedelta) -> None:

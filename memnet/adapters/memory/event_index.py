@@ -1,4 +1,4 @@
-"""EventIndex in dicts: words in common count, weighted by how rare they are; vectors by their cosine."""
+"""EventIndex in dicts: ranks by shared words, weighted by rarity, and by the cosine of vectors."""
 
 import asyncio
 import math
@@ -23,46 +23,38 @@ class MemoryEventIndex:
     """The EventIndex port for tests; errors as the port says, except that it is never unavailable."""
 
     def __init__(self) -> None:
-        """Start without an index."""
         self._indexes: dict[str, _Index] = {}
         self._versions: dict[str, IndexVersion] = {}
 
     def new_name(self, suffix: str) -> str:
-        """Return the name for a new index."""
         return f"events-{suffix}"
 
     async def create(self, version: IndexVersion) -> None:
-        """Create the index unless it is there."""
         await asyncio.sleep(0)
         self._indexes.setdefault(version.name, {})
         self._versions.setdefault(version.name, version)
 
     async def matches(self, version: IndexVersion) -> bool:
-        """Compare with what it was made for. Raises IndexMissing."""
         await self._get(version.name)
         return self._versions[version.name] == version
 
     async def drop(self, name: str) -> None:
-        """Remove the index."""
         await asyncio.sleep(0)
         self._indexes.pop(name, None)
         self._versions.pop(name, None)
 
     async def upload(self, name: str, documents: Sequence[IndexDocument]) -> frozenset[str]:
-        """Add or replace documents; all are taken. Raises IndexMissing."""
         index = await self._get(name)
         index.update({document.key: document for document in documents})
         return frozenset()
 
     async def delete(self, name: str, keys: Sequence[str]) -> frozenset[str]:
-        """Remove documents. Raises IndexMissing."""
         index = await self._get(name)
         for key in keys:
             index.pop(key, None)
         return frozenset()
 
     async def search(self, name: str, query: EventQuery, vector: Vector | None) -> Hits:
-        """Rank by words, or by words and vector fused by reciprocal rank. Raises IndexMissing."""
         index = await self._get(name)
         found = {key: document for key, document in index.items() if _matches(document, query)}
         scores = _scores(found, index, query.words, vector)
@@ -74,7 +66,6 @@ class MemoryEventIndex:
         return Hits(hits, len(ranked) > end)
 
     async def list(self, name: str, tenant_id: str | None, *, limit: int, after: str | None) -> Sequence[EventHit]:
-        """List documents in the order of their keys. Raises IndexMissing."""
         index = await self._get(name)
         keys = [
             key
@@ -90,7 +81,6 @@ class MemoryEventIndex:
         return keys[:limit]
 
     async def ping(self) -> None:
-        """Do nothing: a dict can always serve."""
         await asyncio.sleep(0)
 
     async def _get(self, name: str) -> _Index:
@@ -132,7 +122,7 @@ def _ranked(scores: dict[str, float]) -> list[str]:
 
 
 def _lexical(found: _Index, index: _Index, words: str) -> dict[str, float]:
-    """For each document the rarity of every word it shares with the query, summed up; none shared, not found."""
+    """Return the summed rarity of the words that each document shares with the query, without zeros."""
     holders = Counter(word for document in index.values() for word in _words(document.stored.event))
     wanted = set(_WORD.findall(words.lower()))
     scores = {

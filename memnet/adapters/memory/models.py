@@ -1,4 +1,4 @@
-"""Language models that say what they were told to say."""
+"""Language models with preset completions."""
 
 import asyncio
 from collections.abc import Iterable
@@ -10,18 +10,18 @@ MODEL = "scripted"
 
 
 class ScriptedModels:
-    """The LanguageModels port for tests: gives its answers in order, and the last one again and again.
+    """The LanguageModels port for tests: returns its completions in order, and then the last one again.
 
     `asked` has every request so far.
     """
 
     def __init__(self, answers: Iterable[ModelAnswer | str | Exception]) -> None:
-        """A text is a complete answer; an exception is raised. Without answers no model is available."""
+        """A text is a complete output; an exception is raised. Without completions no model is available."""
         self._answers = list(answers)
         self.asked: list[ModelRequest] = []
 
     async def answer(self, request: ModelRequest) -> ModelAnswer:
-        """Return the next answer, or raise it."""
+        """Return the next completion, or raise it."""
         await asyncio.sleep(0)
         self.asked.append(request)
         if not self._answers:

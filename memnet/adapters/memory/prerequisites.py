@@ -1,4 +1,4 @@
-"""Prerequisites that are as they are told to be. Every call yields to the event loop first."""
+"""Prerequisites with preset findings. Every call yields to the event loop first."""
 
 import asyncio
 
@@ -12,19 +12,17 @@ class MemoryPrerequisite:
     def __init__(
         self, subject: str, standing: PrerequisiteStatus = PrerequisiteStatus.READY, *, creatable: bool = False
     ) -> None:
-        """Begin as `standing`; set `standing` to change it, and `refuses` to have `create` fail."""
+        """Set `standing` to change the finding, and `refuses` to make `create` fail."""
         self._subject = subject
         self._creatable = creatable
         self.standing = standing
         self.refuses = False
 
     async def check(self) -> Finding:
-        """Tell."""
         await asyncio.sleep(0)
         return Finding(self._subject, self.standing, creatable=self._creatable)
 
     async def create(self) -> None:
-        """Be ready from now on. Raises Unavailable."""
         await asyncio.sleep(0)
         if self.refuses:
             raise Unavailable(dependency="blob_storage")

@@ -19,14 +19,13 @@ class _Message:
     job: Job
     attempt: int
     ready_at: datetime
-    handed_out: bool = False
+    delivered: bool = False
 
 
 class MemoryQueue:
     """The MessageQueue port for tests, and its other end: `receive`, `complete`, `abandon` and `bury`."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start empty."""
         self._clock = clock
         self._messages: list[_Message] = []
         self._seen: dict[str, datetime] = {}
@@ -35,10 +34,9 @@ class MemoryQueue:
         self.letters: list[str] = []
         """The workers' dead letters."""
         self.available = True
-        """Set it to False, and every call of the port fails."""
+        """If False, every call of the port fails."""
 
     async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
-        """Take a job; the same job and attempt within ten minutes is dropped. Raises Unavailable."""
         await self.ping()
         name, now = message_id(job, attempt), self._clock.now()
         if now - self._seen.get(name, now - WINDOW) < WINDOW:
@@ -47,11 +45,11 @@ class MemoryQueue:
         self._messages.append(_Message(job, attempt, now if due is None else max(now, due)))
 
     async def purge(self, scope: Whose) -> int:
-        """Remove what is about the user; raises Unavailable, removing nothing, while something of it is handed out."""
+        """Raises Unavailable, and deletes nothing, while one of the messages is being processed."""
         await self.ping()
         session = session_of(scope.tenant_id, scope.user_id)
         theirs = [m for m in self._messages if session_id(m.job) == session]
-        if any(message.handed_out for message in theirs):
+        if any(message.delivered for message in theirs):
             raise Unavailable(dependency="service_bus")
         dead = [found for found in self.dead if session_id(found[0]) == session]
         letters = [letter for letter in self.letters if letter_is_about(scope, letter.encode())]
@@ -61,42 +59,41 @@ class MemoryQueue:
         return len(theirs) + len(dead) + len(letters)
 
     async def ping(self) -> None:
-        """Do nothing. Raises Unavailable."""
         await asyncio.sleep(0)
         if not self.available:
             raise Unavailable(dependency="service_bus")
 
     async def receive(self, kind: JobKind) -> tuple[Job, int] | None:
-        """Hand out the next job that is due, with its attempt; None if there is none.
+        """Deliver the next due job with its attempt, or None.
 
-        Of a session nothing is handed out before what was handed out is completed or abandoned.
+        A session delivers no further job before the last one is completed or abandoned.
         """
         await asyncio.sleep(0)
         now = self._clock.now()
         queue = [message for message in self._messages if message.job.kind == kind]
-        busy = {session_id(message.job) for message in queue if message.handed_out}
+        busy = {session_id(message.job) for message in queue if message.delivered}
         for message in sorted(queue, key=lambda message: message.ready_at):
             if session_id(message.job) not in busy and message.ready_at <= now:
-                message.handed_out = True
+                message.delivered = True
                 return message.job, message.attempt
         return None
 
     async def complete(self, job: Job) -> None:
-        """End a job that was handed out."""
+        """Complete a delivered job."""
         await asyncio.sleep(0)
-        self._messages.remove(self._handed_out(job))
+        self._messages.remove(self._delivered(job))
 
     async def abandon(self, job: Job) -> None:
-        """Give back a job that was handed out: it is the next of its session again."""
+        """Abandon a delivered job: it becomes the next of its session again."""
         await asyncio.sleep(0)
-        self._handed_out(job).handed_out = False
+        self._delivered(job).delivered = False
 
     async def bury(self, job: Job) -> None:
-        """Put a job that was handed out among the dead letters."""
+        """Move a delivered job to the dead letters."""
         await asyncio.sleep(0)
-        message = self._handed_out(job)
+        message = self._delivered(job)
         self._messages.remove(message)
         self.dead.append((message.job, message.attempt))
 
-    def _handed_out(self, job: Job) -> _Message:
-        return next(message for message in self._messages if message.handed_out and message.job == job)
+    def _delivered(self, job: Job) -> _Message:
+        return next(message for message in self._messages if message.delivered and message.job == job)

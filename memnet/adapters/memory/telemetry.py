@@ -14,7 +14,7 @@ _READABLE = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]
 
 @dataclass
 class MemorySpan:
-    """A step, and what was told of it."""
+    """A span and its attributes."""
 
     name: str
     kind: SpanKind
@@ -26,41 +26,34 @@ class MemorySpan:
 
     @property
     def traceparent(self) -> str:
-        """As W3C Trace Context writes it."""
         return f"00-{self.trace}-{self.number:016x}-01"
 
     def rename(self, name: str) -> None:
-        """Change the name."""
         self.name = name
 
-    def tell(self, fact: SpanAttribute, value: str | int) -> None:
-        """Keep it."""
+    def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
         self.facts[fact] = value
 
     def fail(self) -> None:
-        """Keep it."""
         self.failed = True
 
 
 class MemoryTelemetry:
-    """Keeps everything: `values` by metric in the order of their coming, `spans` in that of their beginnings."""
+    """Keeps everything: `values` by metric, and `spans`, each in order."""
 
     enabled = True
 
     def __init__(self) -> None:
-        """Start empty."""
         self.values: dict[str, list[tuple[float, Mapping[str, str]]]] = {}
         self.spans: list[MemorySpan] = []
         self._current: ContextVar[MemorySpan | None] = ContextVar("span", default=None)
 
     def record(self, metric: Metric, value: float, **labels: str) -> None:
-        """Keep a value. Raises ValueError for other labels than the metric's."""
         if labels.keys() != set(metric.labels):
             raise ValueError(f"{metric.name} takes the labels {metric.labels}")
         self.values.setdefault(metric.name, []).append((value, labels))
 
     def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
-        """Begin a step."""
         return self._span(name, kind, parent)
 
     @contextmanager
@@ -80,11 +73,9 @@ class MemoryTelemetry:
             self._current.reset(token)
 
     def traceparent(self) -> str | None:
-        """Write the step under way."""
         current = self._current.get()
         return None if current is None else current.traceparent
 
     def trace_id(self) -> str | None:
-        """Return the trace under way."""
         current = self._current.get()
         return None if current is None else current.trace

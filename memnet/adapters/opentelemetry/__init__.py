@@ -1,1 +1,1 @@
-"""Telemetry by OpenTelemetry; imported only where it is configured, for it takes a while."""
+"""Telemetry with OpenTelemetry; imported only if configured, because the import is slow."""

@@ -1,7 +1,7 @@
 """Telemetry to Application Insights, by Microsoft's exporter alone.
 
-Not by its distribution, which would instrument every library it finds, URLs and all. What the exporter tells Microsoft
-about itself is turned off by the environment that `memnet.settings.silence_libraries` leaves.
+Its distribution is not used: it would instrument every library, and record URLs. `memnet.settings.silence_libraries`
+turns off the exporter's own telemetry to Microsoft.
 """
 
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ from memnet.adapters.opentelemetry.exports import TIMEOUT_SECONDS, Exports
 def azure_monitor_exports(connection_string: str, *, trace_ratio: float) -> Iterator[Exports]:
     """Send to the resource of the connection string, as this process's Entra identity.
 
-    It needs the role Monitoring Metrics Publisher. Over http, so to a stand-in, goes no token. Nothing is kept on
-    disk: what cannot be delivered is lost. Raises ValueError for what is no connection string.
+    It needs the role Monitoring Metrics Publisher. Over http, which only an emulator uses, no token is sent. Nothing is
+    stored on disk: undeliverable telemetry is lost. Raises ValueError for an invalid connection string.
     """
     endpoint = _endpoint(connection_string)
     credential = DefaultAzureCredential() if endpoint.startswith("https://") else None
@@ -50,15 +50,15 @@ def azure_monitor_exports(connection_string: str, *, trace_ratio: float) -> Iter
 
 
 def _endpoint(connection_string: str) -> str:
-    """Raise ValueError unless key and address are told: the exporter would look for them in the environment."""
+    """Return the endpoint. Raises ValueError without key or endpoint: the exporter would read the environment."""
     parts = dict(part.split("=", 1) for part in connection_string.rstrip(";").split(";") if "=" in part)
-    told = {name.lower(): value for name, value in parts.items()}
-    endpoint = told.get("ingestionendpoint", "")
-    if "instrumentationkey" not in told or not endpoint.startswith(("https://", "http://")):
+    given = {name.lower(): value for name, value in parts.items()}
+    endpoint = given.get("ingestionendpoint", "")
+    if "instrumentationkey" not in given or not endpoint.startswith(("https://", "http://")):
         raise ValueError("must be a connection string with InstrumentationKey and IngestionEndpoint")
     return endpoint
 
 
 def _transport() -> RequestsTransport:
-    """Proxies and passwords of the environment are not ours."""
+    """Return a transport that ignores proxies and passwords in the environment."""
     return RequestsTransport(use_env_settings=False, connection_timeout=TIMEOUT_SECONDS, read_timeout=TIMEOUT_SECONDS)

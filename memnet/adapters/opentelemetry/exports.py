@@ -1,4 +1,4 @@
-"""Where traces, metrics and logs go: what the open_… functions of this package make, and OpenTelemetry is made from."""
+"""The exporters of traces, metrics and logs."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ TIMEOUT_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Exports:
-    """The exporters of one place, and who chooses the traces that go there."""
+    """The exporters of one destination, and the sampler of its traces."""
 
     spans: SpanExporter
     metrics: MetricExporter

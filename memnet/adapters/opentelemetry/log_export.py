@@ -1,7 +1,7 @@
-"""Log records as OpenTelemetry's: with their trace, and with less than stands in the lines on stderr.
+"""Log records as OpenTelemetry's: with their trace, and with fewer fields than the lines on stderr.
 
-The lines there name the tenant and hash the user; here is no more than what anybody may know who reads telemetry. What
-libraries say was cut already when their records were made (memnet.log_redaction).
+The lines on stderr name the tenant and hash the user; exported records contain neither. Records of libraries were
+redacted when they were created (memnet.log_redaction).
 """
 
 import logging
@@ -9,12 +9,12 @@ from typing import Final
 
 from opentelemetry._logs import Logger, LogRecord, SeverityNumber
 
-from memnet.log_redaction import told_abroad, where
+from memnet.log_redaction import exportable_message, where
 
 FIELDS: Final = ("operation", "method", "status", "error", "ms", "request_id")
-"""What of a request's record goes along."""
+"""The fields of a request's record that are exported."""
 _OWN_THREADS: Final = "Otel"
-"""How the names of the SDK's threads begin: what is said about a delivery would have to be delivered, and so on."""
+"""Prefix of the SDK's threads: records about a delivery are not exported, or each would cause another one."""
 _OWN_LOGGERS: Final = ("opentelemetry", "azure.monitor")
 _SEVERITIES: Final = (
     (logging.CRITICAL, SeverityNumber.FATAL),
@@ -25,7 +25,7 @@ _SEVERITIES: Final = (
 
 
 class LogExport(logging.Handler):
-    """Hands records on; which ones there are at all, the loggers' levels decide."""
+    """Exports records; the levels of the loggers decide which."""
 
     def __init__(self, logger: Logger) -> None:
         """Use a logger of a provider that has an exporter."""
@@ -33,7 +33,7 @@ class LogExport(logging.Handler):
         self._logger = logger
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hand one on, under the span that is under way."""
+        """Export a record under the current span."""
         if record.name.startswith(_OWN_LOGGERS) or (record.threadName or "").startswith(_OWN_THREADS):
             return
         at = int(record.created * 1e9)
@@ -43,7 +43,7 @@ class LogExport(logging.Handler):
                 observed_timestamp=at,
                 severity_text=record.levelname,
                 severity_number=_severity(record.levelno),
-                body=told_abroad(record),
+                body=exportable_message(record),
                 attributes=_attributes(record),
             )
         )
@@ -51,12 +51,12 @@ class LogExport(logging.Handler):
 
 def _attributes(record: logging.LogRecord) -> dict[str, str | int | float]:
     fields = getattr(record, "fields", {})
-    told = {name: fields[name] for name in FIELDS if fields.get(name) is not None}
-    told["logger"] = record.name
+    attributes = {name: fields[name] for name in FIELDS if fields.get(name) is not None}
+    attributes["logger"] = record.name
     if record.exc_info and record.exc_info[1]:
-        told["exception"] = type(record.exc_info[1]).__name__
-        told["where"] = str(where(record.exc_info[1]))
-    return told
+        attributes["exception"] = type(record.exc_info[1]).__name__
+        attributes["where"] = str(where(record.exc_info[1]))
+    return attributes
 
 
 def _severity(level: int) -> SeverityNumber:

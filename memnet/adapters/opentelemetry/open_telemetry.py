@@ -1,7 +1,7 @@
 """The Telemetry port on OpenTelemetry's SDK.
 
-Its providers belong to this object and are not registered for the process: what libraries would record by themselves
-(URLs with names of users in them, texts of exceptions) goes nowhere, because they find no provider.
+Its providers are not registered for the process: libraries find none, so what they would record (URLs with user ids,
+texts of exceptions) is dropped.
 """
 
 import asyncio
@@ -34,13 +34,13 @@ from memnet.domain.core.metric import METRICS, Metric, MetricKind
 from memnet.ports import Clock, Span, SpanAttribute, SpanKind, Telemetry
 
 SCOPE = "memnet"
-"""Who measures."""
+"""The instrumentation scope."""
 FRESH = timedelta(minutes=5)
-"""For how long the value of a gauge is told. A process that has stopped to look must not go on telling what it saw."""
+"""How long the value of a gauge is reported. A process that no longer measures must not report old values."""
 SECONDS_TO_END = 5.0
-"""How long the last delivery may take; what is not delivered then, is lost."""
+"""How long the last delivery may take; the rest is lost."""
 QUEUE, BATCH, DELAY_SECONDS = 8192, 512, 5.0
-"""How many spans and log records wait at most, go at once, and for how long; what does not fit is dropped."""
+"""The largest queue and batch of spans and log records, and the delay of a batch. More than fits is dropped."""
 
 _TRACEPARENT = "traceparent"
 _KINDS: Mapping[SpanKind, Kind] = {"server": Kind.SERVER, "consumer": Kind.CONSUMER, "internal": Kind.INTERNAL}
@@ -61,19 +61,16 @@ class OpenTelemetrySpan:
     """The Span port."""
 
     def __init__(self, span: trace.Span) -> None:
-        """Wrap a span that has begun."""
         self._span = span
 
     def rename(self, name: str) -> None:
-        """Name it."""
         self._span.update_name(name)
 
-    def tell(self, fact: SpanAttribute, value: str | int) -> None:
-        """Set an attribute."""
+    def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
         self._span.set_attribute(_ATTRIBUTES[fact], value)
 
     def fail(self) -> None:
-        """Set its status, without a description."""
+        """Set the status without a description, which could quote an exception."""
         self._span.set_status(StatusCode.ERROR)
 
 
@@ -83,20 +80,18 @@ class OpenTelemetry:
     enabled = True
 
     def __init__(self, tracer: trace.Tracer, meter: Meter, clock: Clock) -> None:
-        """Make every instrument there is."""
+        """Create an instrument for every metric."""
         self._tracer = tracer
         self._clock = clock
         self._gauges: dict[str, tuple[float, datetime]] = {}
         self._write = {metric.name: self._instrument(meter, metric) for metric in METRICS}
 
     def record(self, metric: Metric, value: float, **labels: str) -> None:
-        """Record one value. Raises ValueError for other labels than the metric's."""
         if len(labels) != len(metric.labels) or not all(name in labels for name in metric.labels):
             raise ValueError(f"{metric.name} takes the labels {metric.labels}")
         self._write[metric.name](value, labels)
 
     def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
-        """Begin a span, below `parent`, else below the one under way."""
         return self._span(name, kind, None if parent is None else _PROPAGATOR.extract({_TRACEPARENT: parent}))
 
     @contextmanager
@@ -107,25 +102,23 @@ class OpenTelemetry:
             yield OpenTelemetrySpan(span)
 
     def traceparent(self) -> str | None:
-        """Write the span under way."""
         carrier: dict[str, str] = {}
         _PROPAGATOR.inject(carrier)
         return carrier.get(_TRACEPARENT)
 
     def trace_id(self) -> str | None:
-        """Return the trace under way as 32 hexadecimal digits."""
         found = trace.get_current_span().get_span_context()
         return trace.format_trace_id(found.trace_id) if found.is_valid else None
 
     def _instrument(self, meter: Meter, metric: Metric) -> Callable[[float, Mapping[str, str]], None]:
-        told: dict[str, Any] = {"name": metric.name, "unit": metric.unit, "description": metric.meaning}
+        options: dict[str, Any] = {"name": metric.name, "unit": metric.unit, "description": metric.meaning}
         match metric.kind:
             case MetricKind.COUNTER:
-                return meter.create_counter(**told).add
+                return meter.create_counter(**options).add
             case MetricKind.HISTOGRAM:
-                return meter.create_histogram(**told, explicit_bucket_boundaries_advisory=metric.bounds).record
+                return meter.create_histogram(**options, explicit_bucket_boundaries_advisory=metric.bounds).record
             case MetricKind.GAUGE:
-                meter.create_observable_gauge(**told, callbacks=[partial(self._observe, metric.name)])
+                meter.create_observable_gauge(**options, callbacks=[partial(self._observe, metric.name)])
                 return partial(self._keep, metric.name)
 
     def _keep(self, name: str, value: float, _labels: Mapping[str, str]) -> None:
@@ -145,10 +138,10 @@ async def open_telemetry(
     every_seconds: float,
     clock: Clock,
 ) -> AsyncIterator[Telemetry]:
-    """Tell `exports` everything and `readers` the metrics, those every so many seconds; None: there are only readers.
+    """Export everything to `exports`, if given, and metrics to `readers`, every `every_seconds`.
 
-    `resource` says which process this is. Log records that the process makes go to `exports`, too, as long as the
-    context is open. Leaving it delivers what is left, within SECONDS_TO_END.
+    `resource` identifies the process. Its log records are exported too while the context is open. Leaving the context
+    delivers what is pending, within SECONDS_TO_END.
     """
     described = Resource(resource)
     delay = min(DELAY_SECONDS, every_seconds) * 1000
@@ -173,7 +166,7 @@ async def open_telemetry(
 
 
 async def _end(ends: Sequence[Callable[[], object]]) -> None:
-    """Call all of them beside each other. A place that does not answer must not keep the process from ending."""
+    """Call all of them in parallel threads: a destination that hangs must not keep the process from ending."""
     threads = [threading.Thread(target=end, daemon=True, name="telemetry-end") for end in ends]
     for thread in threads:
         thread.start()

@@ -13,9 +13,9 @@ from memnet.adapters.opentelemetry.exports import TIMEOUT_SECONDS, Exports
 
 
 def otlp_exports(url: str, *, trace_ratio: float) -> Exports:
-    """Send to the collector at the base address `url`, below which stand v1/traces, v1/metrics and v1/logs.
+    """Send to the collector at the base address `url`, with the paths v1/traces, v1/metrics and v1/logs.
 
-    Nothing is sent yet. Raises ValueError for an address that is none.
+    Nothing is sent yet. Raises ValueError for an invalid URL.
     """
     address = urlsplit(url)
     if address.scheme not in ("http", "https") or not address.hostname or address.query or address.fragment:
@@ -31,13 +31,13 @@ def otlp_exports(url: str, *, trace_ratio: float) -> Exports:
         logs=OTLPLogExporter(
             f"{base}/v1/logs", timeout=TIMEOUT_SECONDS, compression=Compression.Gzip, session=_session()
         ),
-        # By the trace alone, whatever a caller says of it: so the API and the workers choose the same ones.
+        # By the trace id alone, whatever the caller sampled: so the API and the workers sample the same traces.
         sampler=TraceIdRatioBased(trace_ratio),
     )
 
 
 def _session() -> requests.Session:
-    """One per exporter, for each has its own thread. Proxies and passwords of the environment are not ours."""
+    """Return a session for one exporter, which has its own thread. The environment's proxies are ignored."""
     session = requests.Session()
     session.trust_env = False
     return session

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus to fetch, on an address of their own: whoever reaches it may read them, without a token."""
+"""Metrics for Prometheus to fetch, on a separate address that needs no token: restrict access to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry, start_http_server
 
 @contextmanager
 def prometheus_reader(address: str) -> Iterator[MetricReader]:
-    """Serve /metrics at `address`, <host>:<port>, while the context is open, from a thread of its own.
+    """Serve /metrics at `address`, <host>:<port>, while the context is open, in a separate thread.
 
-    Raises ValueError for an address that is none, OSError for one that cannot be had.
+    Raises ValueError for an invalid address, OSError for one that cannot be bound.
     """
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) <= 65535:

@@ -11,16 +11,15 @@ _log = logging.getLogger("memnet.background")
 
 
 class BackgroundTasks:
-    """Runs work behind the answers, a bounded number of pieces at a time."""
+    """Runs work in tasks, a bounded number at a time."""
 
     def __init__(self, concurrency: int = 16) -> None:
-        """`concurrency` bounds how many pieces run at once; the others wait in order."""
+        """`concurrency` is how many tasks run at once; the others wait in order."""
         self._slots = asyncio.Semaphore(concurrency)
         # The loop holds tasks weakly: without this set one could vanish halfway (asyncio.create_task's documentation).
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` soon; its failure is logged under `name`, never raised."""
         task = asyncio.create_task(self._run(name, work), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -28,9 +27,9 @@ class BackgroundTasks:
         task.add_done_callback(lambda _: work.close())
 
     async def drain(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109 (asyncio.wait does not raise)
-        """Wait until nothing is left, also of what the work itself starts; cancel what is left after `timeout` seconds.
+        """Wait for all work, including work that it starts; cancel the rest after `timeout` seconds.
 
-        Returns whether all of it ended by itself. Called at shutdown, and by tests.
+        Return whether all of it ended in time. Called at shutdown, and by tests.
         """
         loop = asyncio.get_running_loop()
         deadline = None if timeout is None else loop.time() + timeout
@@ -43,7 +42,7 @@ class BackgroundTasks:
 
     async def _cancel(self) -> bool:
         tasks = list(self._tasks)
-        _log.warning("%d pieces of background work did not end in time and were cancelled", len(tasks))
+        _log.warning("%d background tasks did not end in time and were cancelled", len(tasks))
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -54,7 +53,7 @@ class BackgroundTasks:
             try:
                 await work
             except ErasureRunning:
-                # What it was to finish is being removed.
+                # The erasure deletes what the work would complete.
                 _log.info("background work given up, the user's memory is being erased: %s", name)
             except Exception:
                 _log.exception("background work failed: %s", name)

@@ -1,4 +1,4 @@
-"""The data keys that this process opened last, so that a write need not read them again."""
+"""The DataKeyCache port in memory: data keys that this process has unwrapped recently."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from memnet.domain.sealing.sealing import DataKey
 from memnet.ports import Clock
 
 LIFETIME = timedelta(seconds=60)
-"""How long a key is used without a look at what is stored.
+"""How long a key is used without checking that it is still stored.
 
-An erasure destroys a user's keys and, once it is over, the user may begin anew with others. What was sealed then with
-a key that is no more would never open: so the fence of an erasure has to stand for longer than this after the keys
-have gone. It stands for 16 minutes and removes the keys first; where it is set to stand for less, keys live for less.
+An erasure destroys a user's keys; once it has finished, the user may start again with others. Data that is then sealed
+with a destroyed key could never be unsealed: so an erasure's fence must exist for longer than this after the keys are
+deleted. It exists for 16 minutes and deletes the keys first; with a shorter setting, keys are cached for less.
 """
 
 
@@ -27,23 +27,19 @@ class ProcessDataKeyCache:
     """The DataKeyCache port: least recently used keys, bounded by number. One event loop uses it: no lock."""
 
     def __init__(self, clock: Clock, *, lifetime: timedelta = LIFETIME, max_keys: int = 10_000) -> None:
-        """Start empty."""
         self._clock = clock
         self._lifetime = lifetime
         self._max_keys = max_keys
         self._known: OrderedDict[tuple[UserScope, str | None], _Known] = OrderedDict()
-        """By user and key id; the current key of a user stands below None, too."""
+        """By user and key id; the current key of a user is also stored under None."""
 
     def current(self, scope: UserScope) -> DataKey | None:
-        """Return the user's current key while it is young enough."""
         return self._find((scope, None))
 
     def find(self, scope: UserScope, key_id: str) -> DataKey | None:
-        """Return one of the user's keys while it is young enough."""
         return self._find((scope, key_id))
 
     def remember(self, scope: UserScope, key: DataKey, *, is_current: bool) -> None:
-        """Keep a key from now on, and drop the least recently used ones over the bound."""
         for name in (key.key_id, None) if is_current else (key.key_id,):
             self._known[scope, name] = _Known(key, self._clock.now())
             self._known.move_to_end((scope, name))
@@ -51,7 +47,6 @@ class ProcessDataKeyCache:
             self._known.popitem(last=False)
 
     def forget(self, scope: UserScope) -> None:
-        """Drop all keys of a user."""
         for name in [name for name in self._known if name[0] == scope]:
             del self._known[name]
 
@@ -59,7 +54,7 @@ class ProcessDataKeyCache:
         known = self._known.get(name)
         if known is None:
             return None
-        # A clock that was set back makes nothing live longer.
+        # A clock that is set back does not extend a lifetime.
         if not timedelta() <= self._clock.now() - known.since < self._lifetime:
             del self._known[name]
             return None

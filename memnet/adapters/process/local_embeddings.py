@@ -16,10 +16,10 @@ MODEL = "universal-sentence-encoder-multilingual-3"
 DIMENSIONS = 512
 
 MAX_CHARS = 4_000
-"""Characters of a text that count, from its beginning: the time goes with them."""
+"""Only the first characters of a text are encoded, because the time is proportional."""
 
 BATCH = 32
-"""Texts of one turn of the thread, so that a query waits for this many at most."""
+"""Texts encoded at once: a query waits for at most this many."""
 
 
 class EmbeddingsNotInstalled(Exception):
@@ -27,7 +27,7 @@ class EmbeddingsNotInstalled(Exception):
 
 
 class LocalEmbedder:
-    """One thread of its own encodes, so the event loop goes on. The weights are read at the first use (0.1 GB)."""
+    """Encodes in one thread, so the event loop is not blocked. The first use loads the weights (0.1 GB)."""
 
     name = MODEL
     dimensions = DIMENSIONS
@@ -39,7 +39,6 @@ class LocalEmbedder:
         self._encode: Callable[[list[str]], Any] | None = None
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return one vector of length 1 per text."""
         loop = asyncio.get_running_loop()
         vectors: list[list[float]] = []
         for start in range(0, len(texts), BATCH):
@@ -48,7 +47,7 @@ class LocalEmbedder:
         return vectors
 
     def close(self) -> None:
-        """Let the thread end; what waits for it is given up."""
+        """End the thread; waiting work is cancelled."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _encoded(self, texts: list[str]) -> list[list[float]]:

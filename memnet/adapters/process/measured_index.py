@@ -1,4 +1,4 @@
-"""An EventIndex that tells how long searches take, and how many events they find."""
+"""An EventIndex that records how long searches take and how many events they find."""
 
 from collections.abc import Sequence
 from time import perf_counter
@@ -17,43 +17,36 @@ from memnet.ports import (
 )
 
 FOUND, EMPTY, MISSING = "found", "empty", "index_missing"
-"""Outcomes, beside the codes of errors."""
+"""Outcomes, in addition to the codes of errors."""
 
 
 class MeasuredIndex:
     """The EventIndex port around another one; errors as that one says."""
 
     def __init__(self, inner: EventIndex, telemetry: Telemetry) -> None:
-        """Tell `telemetry`."""
         self._inner = inner
         self._telemetry = telemetry
 
     def new_name(self, suffix: str) -> str:
-        """Name."""
         return self._inner.new_name(suffix)
 
     async def create(self, version: IndexVersion) -> None:
-        """Create."""
         await self._inner.create(version)
 
     async def matches(self, version: IndexVersion) -> bool:
-        """Compare."""
         return await self._inner.matches(version)
 
     async def drop(self, name: str) -> None:
-        """Drop."""
         await self._inner.drop(name)
 
     async def upload(self, name: str, documents: Sequence[IndexDocument]) -> frozenset[str]:
-        """Upload."""
         return await self._inner.upload(name, documents)
 
     async def delete(self, name: str, keys: Sequence[str]) -> frozenset[str]:
-        """Delete."""
         return await self._inner.delete(name, keys)
 
     async def search(self, name: str, query: EventQuery, vector: Vector | None) -> Hits:
-        """Search, and record how that went."""
+        """Search, and record the duration and the outcome."""
         started = perf_counter()
         try:
             hits = await self._inner.search(name, query, vector)
@@ -69,7 +62,6 @@ class MeasuredIndex:
         return hits
 
     async def list(self, name: str, tenant_id: str | None, *, limit: int, after: str | None) -> Sequence[EventHit]:
-        """List."""
         return await self._inner.list(name, tenant_id, limit=limit, after=after)
 
     async def list_of_user(self, name: str, scope: UserScope, *, limit: int, after: str | None = None) -> Sequence[str]:
@@ -77,5 +69,4 @@ class MeasuredIndex:
         return await self._inner.list_of_user(name, scope, limit=limit, after=after)
 
     async def ping(self) -> None:
-        """Ask."""
         await self._inner.ping()

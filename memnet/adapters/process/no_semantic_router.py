@@ -1,11 +1,10 @@
-"""The SemanticRouter port where nothing ranks by meaning: what words leave ambiguous stays unrouted."""
+"""The SemanticRouter port without embeddings: a request that words do not decide stays unrouted."""
 
 from collections.abc import Sequence
 
 
 class NoSemanticRouter:
-    """Has no ranking to give."""
+    """Returns no ranking."""
 
     async def score(self, text: str, candidates: Sequence[str]) -> Sequence[float] | None:
-        """Return None."""
         return None

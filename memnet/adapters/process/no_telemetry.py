@@ -1,4 +1,4 @@
-"""The Telemetry port where nobody listens: nothing is kept, nothing leaves, nothing is loaded."""
+"""The Telemetry port without an exporter: nothing is recorded, sent or loaded."""
 
 from contextlib import AbstractContextManager, nullcontext
 
@@ -7,12 +7,12 @@ from memnet.ports import Span, SpanAttribute, SpanKind
 
 
 class NoSpan:
-    """A step that nobody hears of."""
+    """A span that is not recorded."""
 
     def rename(self, name: str) -> None:
         """Do nothing."""
 
-    def tell(self, fact: SpanAttribute, value: str | int) -> None:
+    def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
         """Do nothing."""
 
     def fail(self) -> None:
@@ -23,7 +23,7 @@ _NOTHING: AbstractContextManager[Span] = nullcontext(NoSpan())
 
 
 class NoTelemetry:
-    """Has nothing to do."""
+    """Records nothing."""
 
     enabled = False
 
@@ -31,13 +31,10 @@ class NoTelemetry:
         """Do nothing."""
 
     def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
-        """Return the one step there is."""
         return _NOTHING
 
     def traceparent(self) -> str | None:
-        """Return None."""
         return None
 
     def trace_id(self) -> str | None:
-        """Return None."""
         return None

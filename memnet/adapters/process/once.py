@@ -1,4 +1,4 @@
-"""A piece of work that a process does once."""
+"""Work that a process does once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,6 @@ class Once:
     """Calls `work` until it succeeds for the first time, one call at a time."""
 
     def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Nothing is called yet."""
         self._work = work
         self._lock = asyncio.Lock()
         self._is_done = False

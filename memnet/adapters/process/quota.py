@@ -1,8 +1,8 @@
 """The quotas, counted with the `limits` library: in this process, or in a Redis that several processes share.
 
-Windows are fixed: the first request opens one, and the count starts anew when it ends. When the shared store does
-not answer, requests pass uncounted: a quota protects the service from load, and refusing everybody because the
-counter is down would be the larger outage. The failure is logged once per pause, in which the store is not asked.
+Windows are fixed: the first request opens one, and the count restarts when it ends. When the shared store does
+not answer, requests pass uncounted: a quota protects the service from load, and refusing every request while the
+counter is down would be the larger outage. A failure is logged and pauses the counting.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class ProcessCounters(Storage):
 
     @property
     def base_exceptions(self) -> type[Exception] | tuple[type[Exception], ...]:
-        """Nothing: a dict does not fail."""
+        """Return no exception types: a dict does not fail."""
         return ()
 
     async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
@@ -58,7 +58,6 @@ class ProcessCounters(Storage):
         return count + amount
 
     async def get(self, key: str) -> int:
-        """Return the count of the key's open window; 0 if there is none."""
         now = self._clock.now().timestamp()
         return sum(w[key][0] for w in self._windows.values() if key in w and w[key][1] > now)
 
@@ -68,17 +67,16 @@ class ProcessCounters(Storage):
         return max([now, *(w[key][1] for w in self._windows.values() if key in w)])
 
     async def check(self) -> bool:
-        """Return True: a dict is always there."""
         return True
 
     async def reset(self) -> int | None:
-        """Forget every window; return how many there were."""
+        """Drop all windows; return their number."""
         forgotten = sum(map(len, self._windows.values()))
         self._windows.clear()
         return forgotten
 
     async def clear(self, key: str) -> None:
-        """Forget the key's window."""
+        """Drop the key's window."""
         for windows in self._windows.values():
             windows.pop(key, None)
 
@@ -96,14 +94,12 @@ class LimitsQuota:
         self._paused_until = 0.0
 
     async def take(self, scope: UserScope, principal: str) -> None:
-        """Count one request against both. Raises QuotaExceeded with `retry_after` in whole seconds."""
         await self._take(
             (self._per_user, "user", scope.tenant_id, scope.user_id),
             (self._per_principal, "principal", scope.tenant_id, principal),
         )
 
     async def take_of_principal(self, tenant_id: str, principal: str) -> None:
-        """Count one request against the principal alone. Raises QuotaExceeded as `take` does."""
         await self._take((self._per_principal, "principal", tenant_id, principal))
 
     async def _take(self, *counted: tuple[limits.RateLimitItem, str, str, str]) -> None:
@@ -158,7 +154,7 @@ async def open_quota(url: str, *, per_user: str, per_principal: str, clock: Cloc
 
 
 def _drop_ended(windows: dict[str, tuple[int, float]], now: float) -> None:
-    # At most two for each one opened: the dict stays within twice what is open, and no request pays for a sweep.
+    # At most two per opened window: the dict stays within twice the open ones, and no request pays for a sweep.
     for _ in range(2):
         oldest = next(iter(windows), None)
         if oldest is None or windows[oldest][1] > now:

@@ -1,7 +1,7 @@
-"""Archives as ZIP files whose members are stored as they are: the bytes follow from what is in it, on every machine.
+"""Archives as uncompressed ZIP files: the same content gives the same bytes on every machine.
 
-Nothing is compressed, so nothing can be inflated on the way in: a file cannot be larger than the archive. The central
-directory is bounded before it is read, for the library takes it into memory as a whole.
+Without compression no file can be larger than the archive. The size of the central directory is checked before it is
+read, because the library reads it into memory as a whole.
 """
 
 import asyncio
@@ -18,16 +18,16 @@ from memnet.domain.governance.archive import MAX_DOCUMENTS, ArchiveMember, refus
 
 CHUNK = 1 << 16
 BATCH = 1 << 20
-"""So many bytes are gathered before a thread is asked to write them."""
+"""Bytes collected before a thread writes them."""
 MAX_FILES = 2 * MAX_DOCUMENTS + 100
 MAX_DIRECTORY_BYTES = 400 * MAX_FILES
 EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that a ZIP file can tell: an archive says in its manifest when it was made."""
+"""The earliest time of the ZIP format: the manifest of an archive has its creation time."""
 _END = struct.Struct("<4s4H2LH")
 _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _BROKEN = (BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
-"""What the library raises for damaged, encrypted and exotic files."""
+"""The exceptions of the library for damaged, encrypted and exotic files."""
 
 
 class ZipArchiveWriter:
@@ -38,7 +38,6 @@ class ZipArchiveWriter:
         self._archive = archive
 
     async def write(self, name: str, parts: AsyncIterable[bytes]) -> None:
-        """Add a file. Raises OSError."""
         info = ZipInfo(name, EPOCH)
         info.compress_type, info.create_system, info.external_attr = ZIP_STORED, 3, 0o600 << 16
         with self._archive.open(info, "w", force_zip64=True) as member:
@@ -74,7 +73,6 @@ class ZipArchiveReader:
             refuse("its files are together larger than itself")
 
     async def read(self, name: str) -> AsyncIterator[bytes]:
-        """Yield a file in chunks. Raises ArchiveInvalid, OSError."""
         try:
             with self._archive.open(self._infos[name]) as member:
                 while chunk := await asyncio.to_thread(member.read, CHUNK):
@@ -85,9 +83,9 @@ class ZipArchiveReader:
 
 @contextmanager
 def create_zip(path: Path) -> Iterator[ZipArchiveWriter]:
-    """An archive that stands at `path`, for its owner alone, once the context ends; if that fails there is no trace.
+    """Yield an archive that is stored at `path`, readable by its owner only, when the context ends without an error.
 
-    Raises OSError, FileExistsError among them: nothing is written over.
+    Raises OSError, and FileExistsError: nothing is overwritten.
     """
     if path.exists():
         raise FileExistsError(str(path))
@@ -106,15 +104,15 @@ def create_zip(path: Path) -> Iterator[ZipArchiveWriter]:
 
 @contextmanager
 def open_zip(path: Path) -> Iterator[ZipArchiveReader]:
-    """The archive at `path`. Raises ArchiveInvalid, OSError."""
+    """Yield the archive at `path`. Raises ArchiveInvalid, OSError."""
     with path.open("rb") as file:
         yield ZipArchiveReader(file)
 
 
 def _check_directory(file: BinaryIO) -> int:
-    """Refuse a directory that is larger than one of ours can be; return the size of the file.
+    """Refuse a directory larger than any of the service's own; return the size of the file.
 
-    What the library will go by is read where it looks for it: at the end, and right before that.
+    The records are read where the library reads them: at the end of the file, and right before it.
     """
     size = file.seek(0, os.SEEK_END)
     if size < _END.size:

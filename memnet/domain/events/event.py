@@ -1,6 +1,6 @@
 """An event: a short, searchable digest of something that happened, with pointers to its evidence.
 
-Its blob is the truth; what stands in the search index is derived from it and can be made again at any time.
+Its blob is authoritative; the document in the search index is derived from it and can be rebuilt at any time.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class EventKey:
 
 
 class Event(BaseModel):
-    """What a client writes. Whose it is, the route says; the body may only repeat it."""
+    """An event as a client writes it. The route names tenant and user; the body may only repeat them."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -91,19 +91,19 @@ class StoredEvent:
 
     @property
     def text(self) -> str:
-        """What an embedding is made of."""
+        """The text that is embedded."""
         return "\n".join([self.event.digest, ", ".join(self.event.keywords)]).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenEvent:
-    """What a write came to."""
+    """The result of a write."""
 
     event_id: str
     replayed: bool
     """Whether the same event was stored before."""
     indexed: bool
-    """Whether the index has confirmed it; if not, it will without the client's doing."""
+    """Whether the index has confirmed it; if not, reconciliation indexes it later."""
 
 
 def place(event: Event, scope: UserScope) -> StoredEvent:

@@ -1,4 +1,4 @@
-"""Which index serves, which one is being built, and how far a rebuild has come."""
+"""The layout of the indexes, and the record of a rebuild."""
 
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from memnet.domain.core.timestamps import from_text
 LAYOUT = "layout"
 """The record that names the indexes."""
 STALLED_AFTER = timedelta(minutes=1)
-"""A record that nobody has touched for so long is no longer worked on; a page takes seconds."""
+"""A record without an update for this long belongs to a stalled reindexing; a page takes seconds."""
 REGISTER = "search/"
 """Where the records lie."""
 REBUILD = "rebuild"
@@ -34,7 +34,7 @@ class IndexVersion:
     dimensions: int = 0
 
     def takes(self, model: str | None, dimensions: int) -> bool:
-        """Whether these embeddings belong into this index."""
+        """Return whether the index was built for these embeddings."""
         return (self.model, self.dimensions) == (model, dimensions if model else 0)
 
 
@@ -55,7 +55,7 @@ class Phase(StrEnum):
     """How far a reindexing is."""
 
     ANNOUNCED = "announced"
-    """Writers are being told of the new index."""
+    """Writers learn of the new index."""
     COPYING = "copying"
     """The stored events go into it."""
     SWITCHED = "switched"
@@ -64,17 +64,17 @@ class Phase(StrEnum):
 
 
 class ReindexState(StrEnum):
-    """What a client is told of a reindexing."""
+    """The state of a reindexing as the API reports it."""
 
     RUNNING = "running"
     STALLED = "stalled"
-    """Not finished, and nobody has gone on with it for a while: asking for it again does."""
+    """Not finished and not updated for a while: the same request resumes it."""
     SUCCEEDED = "succeeded"
 
 
 @dataclass(frozen=True, slots=True)
 class Reindexing:
-    """The record of a reindexing, from which another process can go on."""
+    """The record of a reindexing, from which another process can resume it."""
 
     reindex_id: str
     phase: Phase
@@ -98,7 +98,7 @@ class Reindexing:
         return self.phase is Phase.DONE
 
     def state(self, now: datetime) -> ReindexState:
-        """What it looks like from outside."""
+        """Return the state at the time `now`."""
         if self.done:
             return ReindexState.SUCCEEDED
         return ReindexState.STALLED if from_text(self.updated_at) < now - STALLED_AFTER else ReindexState.RUNNING
@@ -114,7 +114,7 @@ class Reindexing:
 
 
 def mismatch(layout: Layout, model: str | None, dimensions: int) -> str | None:
-    """What to do if the serving index was made with other embeddings than are configured; None if it was not."""
+    """Return instructions if the serving index was built with other embeddings than configured, else None."""
     if layout.serving.takes(model, dimensions):
         return None
     return (

@@ -35,7 +35,7 @@ class SealedValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """The state of a document after one change, and what of that change the chain goes on from."""
+    """The state of a document after one change, and the members of that change that the chain continues from."""
 
     key: DocumentKey
     doc_id: str
@@ -65,12 +65,12 @@ class Baseline:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether its content was not opened."""
+        """Whether its content is still sealed."""
         return self.sealed is not None
 
     @property
     def content_hash(self) -> str:
-        """What the next record names as the hash of the content before it."""
+        """The hash that the next record names for the content before it."""
         return NO_CONTENT_HASH if self.deleted else sha256_hex(canonical(self.content))
 
     def version(self) -> Version:
@@ -126,7 +126,7 @@ def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: 
         schema_id=record["schema_id"],
         schema_version=record["schema_version"],
         schema_sha256=record["schema_sha256"],
-        # Of a deleted document nobody is told when it was created.
+        # The records of a deleted document do not show when it was created.
         created_at="" if document is None else document["created_at"],
         created_sequence=version.created_sequence,
         profile_id=profile_id,
@@ -136,7 +136,7 @@ def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: 
 
 
 def plaintext_members(baseline: Baseline) -> dict[str, Any]:
-    """What is said of the change in clear, whether the content is sealed or not: who, when, where, by which rule."""
+    """Return the members that are stored in plain text: who, when, where, by which rule."""
     return {
         "baseline_version": BASELINE_VERSION,
         "change_id": baseline.change_id,
@@ -208,7 +208,7 @@ def _sealed(members: dict[str, Any]) -> SealedValues | None:
 
 
 def _is_typed(members: dict[str, Any]) -> bool:
-    """Whether the members that are only handed on are of their types; the others are, or nothing would come of them."""
+    """Check the types of the members that nothing else checks."""
     texts = ("record_hash", "etag", "timestamp", "actor", "schema_id", "schema_version", "created_at", "doc_id")
     is_text = all(isinstance(members[name], str) for name in texts)
     is_number = all(type(members[name]) is int for name in ("sequence", "created_sequence"))

@@ -27,7 +27,7 @@ VALUES = frozenset({ROOT, "clear_hash", "values_salt"})
 
 @dataclass(frozen=True, slots=True)
 class BaselineLocation:
-    """Where a baseline stands, or will stand: what its values open at."""
+    """The location of a baseline, which its sealed values are bound to."""
 
     scope: UserScope
     change_id: str

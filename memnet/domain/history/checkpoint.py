@@ -1,11 +1,11 @@
-"""A head: the newest change of every document of a user at one moment, signed, and chained to the head before it.
+"""A checkpoint: the latest change of every document of a user, signed, and chained to the previous checkpoint.
 
-The chains of records show that nothing inside them was altered. Who can write to the storage can still cut off their
-ends and rewrite the documents to match; a head says up to where each chain went.
+The chains of records show that nothing inside them was altered. A writer to the storage could still truncate them and
+rewrite the documents to match; a checkpoint records the end of each chain.
 
 An entry is the document's sequence and the hash of the record of that change. The record binds the content, and a
-document's newest record is never removed before the document; so a head, which is kept for good and in clear, needs to
-say nothing of contents.
+document's newest record is never deleted before the document. A checkpoint is stored permanently and in plain text, so
+it contains nothing about content.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ from memnet.domain.sealing.sealing import from_base64, to_base64
 HEAD_VERSION = 3
 """The one version that is written and read."""
 PURPOSE = "memnet-head-1"
-"""What a head's signature is for."""
+"""The purpose that the signature covers."""
 _NUMBERS = frozenset({"head_version", "sequence"})
 _TEXTS = frozenset({"doc_id", "key_id", "namespace", "path", "previous_head_hash", "record_hash", "signed_at"})
 _MEMBERS = ("doc_id", "namespace", "path", "sequence", "record_hash")
@@ -36,7 +36,7 @@ _MEMBERS = ("doc_id", "namespace", "path", "sequence", "record_hash")
 
 @dataclass(frozen=True, slots=True)
 class CheckpointEntry:
-    """Up to where the chain of one document goes: its last change and the hash of that record."""
+    """The end of one document's chain: its last change and the hash of that record."""
 
     doc_id: str
     namespace: str
@@ -52,7 +52,7 @@ class CheckpointEntry:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A head as it was read: `data` are its bytes, which the next one names by their hash."""
+    """A checkpoint; `data` are its stored bytes, whose hash the next one names."""
 
     scope: UserScope
     sequence: int
@@ -64,23 +64,23 @@ class Checkpoint:
     data: bytes = field(repr=False)
 
     def place(self, one: CheckpointEntry) -> DocumentKey:
-        """The document that an entry speaks of."""
+        """Return the document of an entry."""
         return DocumentKey(self.scope, one.namespace, one.path)
 
 
 def checkpoint_key(scope: UserScope, sequence: int) -> ItemKey:
-    """The record of a user's n-th head; name order is the order of the chain."""
+    """Return the location of a user's n-th checkpoint; name order is the order of the chain."""
     return ItemKey(scope, ItemKind.HEADS, f"{sequence:012d}")
 
 
 def checkpoint_entry(key: DocumentKey, envelope: Envelope) -> CheckpointEntry:
-    """What a head says of a document; a deleted one has its place, too."""
+    """Return the entry of a document, also of a deleted one."""
     commit = envelope.commit
     return CheckpointEntry(envelope.doc_id, key.namespace, key.path, commit.sequence, commit.record_hash)
 
 
 def find_regression(previous: Checkpoint | None, entries: Iterable[CheckpointEntry]) -> HistoryCorrupt | None:
-    """What is to be said if these documents lie behind the head before; None if they do not."""
+    """Return an error for the first document that is older than in the previous checkpoint, or None."""
     now = {one.doc_id: one for one in entries}
     for then in previous.documents if previous else ():
         found = now.get(then.doc_id)
@@ -94,7 +94,7 @@ def find_regression(previous: Checkpoint | None, entries: Iterable[CheckpointEnt
 def verify_continuity(
     previous: CheckpointEntry, records: Iterable[Record], now: CheckpointEntry
 ) -> HistoryCorrupt | None:
-    """What is to be said if these records, all since `previous`, do not lead from there to `now`; None if they do."""
+    """Return an error if these records, all since `previous`, do not lead from there to `now`; else None."""
     sequence, newest_hash = previous.sequence, previous.record_hash
     for record in records:
         sequence += 1
@@ -116,7 +116,7 @@ def next_checkpoint(
     signed_at: str,
     key: SigningKey,
 ) -> Checkpoint | None:
-    """Sign the head that follows `previous`; None if there is nothing new."""
+    """Sign the checkpoint after `previous`; None if nothing has changed."""
     documents = tuple(sorted(entries, key=lambda one: (one.namespace, one.path, one.doc_id)))
     if documents == (previous.documents if previous else ()):
         return None
@@ -129,17 +129,19 @@ def next_checkpoint(
 
 
 def read_checkpoint(data: bytes) -> Checkpoint | None:
-    """Read a stored head; None for any bytes that `next_checkpoint` would not have made."""
+    """Read a stored checkpoint; None for any bytes that `next_checkpoint` does not create."""
     try:
-        head = _load(orjson.loads(data), data)
+        checkpoint = _load(orjson.loads(data), data)
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier):
         return None
-    return head if canonical(_members(head) | {"signature": to_base64(head.signature)}) == data else None
+    return (
+        checkpoint if canonical(_members(checkpoint) | {"signature": to_base64(checkpoint.signature)}) == data else None
+    )
 
 
-def is_signed(head: Checkpoint, key: PublicKey) -> bool:
-    """Say whether the head is what the owner of this key signed."""
-    return signature.holds(key, PURPOSE, canonical(_members(head)), head.signature)
+def is_signed(checkpoint: Checkpoint, key: PublicKey) -> bool:
+    """Return whether the owner of this key signed the checkpoint."""
+    return signature.holds(key, PURPOSE, canonical(_members(checkpoint)), checkpoint.signature)
 
 
 def _load(members: Json, data: bytes) -> Checkpoint:
@@ -148,7 +150,7 @@ def _load(members: Json, data: bytes) -> Checkpoint:
         numbers, texts = _NUMBERS & row.keys(), _TEXTS & row.keys()
         if not all(type(row[name]) is int for name in numbers) or not all(type(row[name]) is str for name in texts):
             raise TypeError
-    head = Checkpoint(
+    checkpoint = Checkpoint(
         scope=UserScope(members["tenant_id"], members["user_id"]),
         sequence=members["sequence"],
         signed_at=members["signed_at"],
@@ -158,20 +160,20 @@ def _load(members: Json, data: bytes) -> Checkpoint:
         signature=from_base64(members["signature"]),
         data=data,
     )
-    for one in head.documents:
-        head.place(one)
-    return head
+    for one in checkpoint.documents:
+        checkpoint.place(one)
+    return checkpoint
 
 
-def _members(head: Checkpoint) -> dict[str, Any]:
-    """What is signed."""
+def _members(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return the signed members."""
     return {
-        "documents": [{name: getattr(one, name) for name in _MEMBERS} for one in head.documents],
+        "documents": [{name: getattr(one, name) for name in _MEMBERS} for one in checkpoint.documents],
         "head_version": HEAD_VERSION,
-        "key_id": head.key_id,
-        "previous_head_hash": head.previous_head_hash,
-        "sequence": head.sequence,
-        "signed_at": head.signed_at,
-        "tenant_id": head.scope.tenant_id,
-        "user_id": head.scope.user_id,
+        "key_id": checkpoint.key_id,
+        "previous_head_hash": checkpoint.previous_head_hash,
+        "sequence": checkpoint.sequence,
+        "signed_at": checkpoint.signed_at,
+        "tenant_id": checkpoint.scope.tenant_id,
+        "user_id": checkpoint.scope.user_id,
     }

@@ -1,8 +1,8 @@
-"""Whether a user's heads hold, and whether the histories are still what the heads say.
+"""Verify a user's checkpoints, and the histories against them.
 
-A history that begins at a baseline says nothing about what was before it: of a head from before that, the signature
-and the place in the chain of heads are all that can be checked. A baseline that is newer than all heads is a fault:
-with one, a storage writer could put any history in the place of a signed one.
+A history that begins at a baseline has no earlier changes: of a checkpoint from before it, only the signature and the
+position in the chain can be verified. A baseline that is newer than all checkpoints is a fault: with one, a writer to
+the storage could replace a signed history by any other.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from memnet.domain.history.reconstruction import VerifiedHistory
 
 @dataclass(frozen=True, slots=True)
 class StoredCheckpoint:
-    """What lies where the heads of a user do: the record's name, and its bytes."""
+    """A blob stored among the checkpoints of a user: its name and its bytes."""
 
     name: str
     data: bytes
@@ -28,17 +28,17 @@ class StoredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointReport:
-    """What is to be said of a user's heads."""
+    """The result of verifying a user's checkpoints."""
 
     count: int
     newest: Checkpoint | None
-    """The newest of those whose signature holds, or was not checked."""
+    """The newest one whose signature is valid, or was not verified."""
     fault: str | None
-    """The first head that does not hold, and how; None if all do."""
+    """The first invalid checkpoint and the reason; None if all are valid."""
     is_checked: bool
     """False: there are signatures, and no public key was given to check them with."""
     since: int
-    """How many changes are newer than the newest head: nobody has signed them yet."""
+    """How many changes are newer than the newest checkpoint."""
 
 
 def check_checkpoints(
@@ -49,11 +49,11 @@ def check_checkpoints(
     public_keys: PublicKeys | None,
     expected: bytes | None = None,
 ) -> tuple[CheckpointReport, Sequence[VerifiedHistory]]:
-    """Check the heads, in name order, and return the histories with the faults that only the heads show.
+    """Verify the checkpoints, in name order, and return the histories with the faults that only checkpoints show.
 
-    `stored` was read before the histories were; else a head may be ahead of them. `expected` is a head that was
-    kept elsewhere. The histories have the marks of `changes_of` all these. A document that a head has and the storage
-    has not is a history of its own, without versions.
+    `stored` must be read before the histories, or a checkpoint may be newer than them. `expected` is a checkpoint that
+    was kept elsewhere. The histories contain the record hashes of `changes_of` all these. A document that is in a
+    checkpoint and not in the storage becomes a history without versions.
     """
     trusted, fault = _chain(scope, stored, public_keys)
     newest = trusted[-1] if trusted else None
@@ -68,10 +68,10 @@ def check_checkpoints(
 
 
 def changes_of(heads: Iterable[bytes]) -> Mapping[str, Collection[int]]:
-    """The changes that these heads name, by document, whether or not the heads can be trusted."""
+    """Return the changes that these checkpoints name, by document, trusted or not."""
     found: dict[str, set[int]] = defaultdict(set)
-    for head in filter(None, map(read_checkpoint, heads)):
-        for entry in head.documents:
+    for checkpoint in filter(None, map(read_checkpoint, heads)):
+        for entry in checkpoint.documents:
             found[entry.doc_id].add(entry.sequence)
     return found
 
@@ -79,24 +79,24 @@ def changes_of(heads: Iterable[bytes]) -> Mapping[str, Collection[int]]:
 def _chain(
     scope: UserScope, stored: Iterable[StoredCheckpoint], public_keys: PublicKeys | None
 ) -> tuple[list[Checkpoint], str | None]:
-    """The heads that can be gone by, and the first fault. A broken link takes nothing from a signature."""
+    """Return the trusted checkpoints, and the first fault. A broken link does not invalidate a signature."""
     trusted, faults = list[Checkpoint](), list[str]()
     following, previous = 1, FIRST_HASH
     for one in stored:
         number = _number(one.name)
         if number is None:
-            faults.append(_told(one.name, "this is no name of a head"))
+            faults.append(_checkpoint_fault(one.name, "this is no name of a head"))
             continue
-        head = read_checkpoint(one.data)
-        reason = _reason(head, scope, number, public_keys)
+        checkpoint = read_checkpoint(one.data)
+        reason = _reason(checkpoint, scope, number, public_keys)
         if number != following:
-            faults.append(_told(checkpoint_key(scope, following).name, "the head is missing"))
-        if reason is None and head is not None:
-            trusted.append(head)
-            if number == following and head.previous_head_hash != previous:
+            faults.append(_checkpoint_fault(checkpoint_key(scope, following).name, "the head is missing"))
+        if reason is None and checkpoint is not None:
+            trusted.append(checkpoint)
+            if number == following and checkpoint.previous_head_hash != previous:
                 reason = "the link to the head before it is broken"
         if reason is not None:
-            faults.append(_told(one.name, reason))
+            faults.append(_checkpoint_fault(one.name, reason))
         following, previous = number + 1, sha256_hex(one.data)
     return trusted, faults[0] if faults else None
 
@@ -105,18 +105,18 @@ def _number(name: str) -> int | None:
     return int(name) if len(name) == 12 and name.isascii() and name.isdecimal() else None
 
 
-def _reason(head: Checkpoint | None, scope: UserScope, number: int, public_keys: PublicKeys | None) -> str | None:
-    """Why the head cannot be gone by; None if it can. Without keys, signatures are taken as they are."""
-    if head is None:
+def _reason(checkpoint: Checkpoint | None, scope: UserScope, number: int, public_keys: PublicKeys | None) -> str | None:
+    """Return why the checkpoint cannot be trusted, or None. Without keys, signatures are not verified."""
+    if checkpoint is None:
         return "the bytes are not those of a head"
-    if head.scope != scope or head.sequence != number:
+    if checkpoint.scope != scope or checkpoint.sequence != number:
         return "the head belongs elsewhere"
     if public_keys is None:
         return None
-    key = public_keys.get(head.key_id)
+    key = public_keys.get(checkpoint.key_id)
     if key is None:
-        return f"signed with the key {head.key_id}, which is none of the public keys"
-    return None if is_signed(head, key) else "the signature does not hold"
+        return f"signed with the key {checkpoint.key_id}, which is none of the public keys"
+    return None if is_signed(checkpoint, key) else "the signature does not hold"
 
 
 def _compare(
@@ -125,20 +125,22 @@ def _compare(
     stored: Iterable[StoredCheckpoint],
     public_keys: PublicKeys | None,
 ) -> tuple[list[Checkpoint], str | None]:
-    """The head that was kept elsewhere, if it can be gone by, and what is wrong with it or with the stored ones."""
-    head = read_checkpoint(expected)
-    reason = _reason(head, scope, head.sequence if head else 0, public_keys)
-    if head is None or reason is not None:
+    """Return the checkpoint that was kept elsewhere, if trusted, and the fault in it or in the stored ones."""
+    checkpoint = read_checkpoint(expected)
+    reason = _reason(checkpoint, scope, checkpoint.sequence if checkpoint else 0, public_keys)
+    if checkpoint is None or reason is not None:
         return [], f"the head that was kept elsewhere: {reason}"
-    name = checkpoint_key(scope, head.sequence).name
+    name = checkpoint_key(scope, checkpoint.sequence).name
     found = {one.name: one.data for one in stored}.get(name)
     if found is None:
-        return [head], _told(name, "the head is missing, and was kept elsewhere")
-    return [head], None if found == expected else _told(name, "the head is not the one that was kept elsewhere")
+        return [checkpoint], _checkpoint_fault(name, "the head is missing, and was kept elsewhere")
+    return [checkpoint], None if found == expected else _checkpoint_fault(
+        name, "the head is not the one that was kept elsewhere"
+    )
 
 
 def _against(trusted: Iterable[Checkpoint], histories: Sequence[VerifiedHistory]) -> Sequence[VerifiedHistory]:
-    """The histories, each with the first fault that a head shows unless it has one of its own."""
+    """Return the histories, each with its own fault or the first one that a checkpoint shows."""
     by_id: dict[str, VerifiedHistory] = {}
     for one in histories:
         # A copy of a document elsewhere carries the same id, and is at fault.
@@ -147,46 +149,45 @@ def _against(trusted: Iterable[Checkpoint], histories: Sequence[VerifiedHistory]
     faults: dict[str, str] = {}
     lost: dict[str, VerifiedHistory] = {}
     seen: set[CheckpointEntry] = set()
-    in_order = sorted(trusted, key=lambda head: head.sequence)
-    for head in in_order:
-        is_newest = head is in_order[-1]
-        for entry in (one for one in head.documents if is_newest or one not in seen):
+    in_order = sorted(trusted, key=lambda checkpoint: checkpoint.sequence)
+    for checkpoint in in_order:
+        is_newest = checkpoint is in_order[-1]
+        for entry in (one for one in checkpoint.documents if is_newest or one not in seen):
             history = by_id.get(entry.doc_id)
             if history is None:
-                lost.setdefault(entry.doc_id, _lost(entry, head))
-            elif history.fault is None and (fault := _fault(entry, head, history, is_newest)):
+                lost.setdefault(entry.doc_id, _lost(entry, checkpoint))
+            elif history.fault is None and (fault := _fault(entry, checkpoint, history, is_newest)):
                 faults.setdefault(entry.doc_id, fault)
-        seen.update(head.documents)
+        seen.update(checkpoint.documents)
     known = [one if one.fault else replace(one, fault=faults.get(one.doc_id)) for one in histories]
     return [*known, *lost.values()]
 
 
-def _lost(entry: CheckpointEntry, head: Checkpoint) -> VerifiedHistory:
-    reason = f"head {head.sequence} has the document up to {entry.change_id}, and nothing of it is stored"
-    fault = _told_change(entry.doc_id, 1, reason)
-    return VerifiedHistory(entry.doc_id, head.place(entry), 0, fault)
+def _lost(entry: CheckpointEntry, checkpoint: Checkpoint) -> VerifiedHistory:
+    reason = f"head {checkpoint.sequence} has the document up to {entry.change_id}, and nothing of it is stored"
+    fault = _change_fault(entry.doc_id, 1, reason)
+    return VerifiedHistory(entry.doc_id, checkpoint.place(entry), 0, fault)
 
 
-def _fault(entry: CheckpointEntry, head: Checkpoint, history: VerifiedHistory, is_newest: bool) -> str | None:
-    """What a head shows of a history that holds in itself. For a baseline, the newest head must vouch."""
+def _fault(entry: CheckpointEntry, checkpoint: Checkpoint, history: VerifiedHistory, is_newest: bool) -> str | None:
+    """Compare a valid history with a checkpoint. The newest checkpoint must confirm a baseline."""
     first, last = history.first, history.last
     if entry.sequence < first:
-        reason = (
-            f"the history begins here, and head {head.sequence}, the newest, has the document up to {entry.change_id}"
-        )
-        return _told_change(entry.doc_id, first, reason) if is_newest else None
+        newest = f"head {checkpoint.sequence}, the newest, has the document up to {entry.change_id}"
+        reason = f"the history begins here, and {newest}"
+        return _change_fault(entry.doc_id, first, reason) if is_newest else None
     if entry.sequence > last:
-        reason = f"the record is missing: head {head.sequence} has the document up to {entry.change_id}"
-        return _told_change(entry.doc_id, last + 1, reason)
+        reason = f"the record is missing: head {checkpoint.sequence} has the document up to {entry.change_id}"
+        return _change_fault(entry.doc_id, last + 1, reason)
     if history.marks[entry.sequence] != entry.record_hash:
-        reason = f"the history is not the one of head {head.sequence}, which has another record there"
-        return _told_change(entry.doc_id, entry.sequence, reason)
+        reason = f"the history is not the one of head {checkpoint.sequence}, which has another record there"
+        return _change_fault(entry.doc_id, entry.sequence, reason)
     return None
 
 
-def _told(name: str, reason: str) -> str:
+def _checkpoint_fault(name: str, reason: str) -> str:
     return f"heads/{name}: {reason}"
 
 
-def _told_change(doc_id: str, sequence: int, reason: str) -> str:
+def _change_fault(doc_id: str, sequence: int, reason: str) -> str:
     return f"{change_id(doc_id, sequence)}: {reason}"

@@ -1,4 +1,4 @@
-"""Earlier versions of a document, and whether its history holds."""
+"""Rebuild earlier versions of a document and verify its history."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ Visit = Callable[[Version], None]
 
 @dataclass(frozen=True, slots=True)
 class VerifiedHistory:
-    """What was found when one document was rebuilt from its records, up to the first fault."""
+    """The result of rebuilding one document from its records, up to the first fault."""
 
     doc_id: str
     key: DocumentKey | None
@@ -40,39 +40,39 @@ class VerifiedHistory:
         return self.first + self.changes - 1
 
 
-def parse_moment(as_of: str, head: Envelope) -> Moment:
+def parse_moment(as_of: str, current: Envelope) -> Moment:
     """Read `as_of`: a change_id of this document, or an RFC 3339 time. Raises VersionNotFound, MalformedRequest."""
     doc_id, _, number = as_of.rpartition("-")
     if len(number) == 12 and number.isascii() and number.isdecimal():
-        if doc_id != head.doc_id or not 1 <= int(number) <= head.commit.sequence:
+        if doc_id != current.doc_id or not 1 <= int(number) <= current.commit.sequence:
             raise VersionNotFound()
         return int(number)
     return to_text(from_text(as_of))
 
 
-def last_needed(moment: Moment, head: Envelope) -> int:
-    """The last change that has to be read to know the version at `moment`: the one after it vouches for its record."""
-    return min(moment + 1, head.commit.sequence) if isinstance(moment, int) else head.commit.sequence
+def last_needed(moment: Moment, current: Envelope) -> int:
+    """Return the last change to read for the version at `moment`: the next change confirms its record."""
+    return min(moment + 1, current.commit.sequence) if isinstance(moment, int) else current.commit.sequence
 
 
 def version_at(
-    moment: Moment, head: Envelope, records: Iterable[Record], baseline: Baseline | None = None
+    moment: Moment, current: Envelope, records: Iterable[Record], baseline: Baseline | None = None
 ) -> DocumentView:
     """Fold `records` (from the first, or the one after `baseline`, to `last_needed`) up to `moment`.
 
-    The newest is held against `head`. Raises VersionNotFound, HistoryCorrupt.
+    The newest is held against `current`. Raises VersionNotFound, HistoryCorrupt.
     """
     newest = None if baseline is None else baseline.version()
     if newest is not None and _is_after(newest, moment):
         raise VersionNotFound("The document's version of then is older than what is kept.")
     try:
-        chain = Fold(head.doc_id) if baseline is None else baseline.fold()
+        chain = Fold(current.doc_id) if baseline is None else baseline.fold()
         for version in map(chain.take, records):
             if _is_after(version, moment):
                 break
             newest = version
-        if chain.sequence >= head.commit.sequence:
-            check_head(chain, head)
+        if chain.sequence >= current.commit.sequence:
+            check_head(chain, current)
     except BrokenChain as error:
         raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
     if newest is None or newest.document is None:
@@ -95,7 +95,7 @@ class Rebuilding:
         self,
         doc_id: str,
         key: DocumentKey | None,
-        head: Envelope | None,
+        current: Envelope | None,
         baseline: Baseline | None = None,
         *,
         wanted: Collection[int] = (),
@@ -105,7 +105,7 @@ class Rebuilding:
 
         `visit` gets each version in its order.
         """
-        self._key, self._head, self._baseline = key, head, baseline
+        self._key, self._head, self._baseline = key, current, baseline
         self._wanted, self._visit = wanted, visit
         self._marks: dict[int, str] = {}
         self._changes = 0
@@ -123,7 +123,7 @@ class Rebuilding:
 
     @property
     def is_over(self) -> bool:
-        """Whether there is a fault, so that further records change nothing."""
+        """Whether there is a fault, so that further records do not matter."""
         return self._fault is not None
 
     def take(self, record: Record) -> None:
@@ -136,7 +136,7 @@ class Rebuilding:
             version = self._chain.take(record)
             check_place(record, version, self._key)
         except BrokenLink as error:
-            # The record after this one tells which of the two was altered.
+            # The record after this one shows which of the two was altered.
             self._broken = error, record_hash(record)
         except BrokenChain as error:
             self._fault = str(error)
@@ -145,7 +145,7 @@ class Rebuilding:
                 self._keep(version)
 
     def finish(self) -> VerifiedHistory:
-        """Hold the end of the chain against the document; return what was found."""
+        """Compare the end of the chain with the document; return the result."""
         if self._broken is not None:
             self._blame(self._head.commit.record_hash if self._head else None)
         if self._fault is None:
@@ -178,9 +178,9 @@ class Rebuilding:
             self._visit(version)
 
     def _blame(self, vouched: object) -> None:
-        """Say which of two records with a broken link was altered: the first, if what follows vouches for the second.
+        """Blame one of two records with a broken link: the first, if the next record confirms the second.
 
-        The first of two can be the baseline. `vouched` is the hash that what follows names for the second.
+        The first of two can be the baseline. `vouched` is the hash that the next record names for the second.
         """
         assert self._broken is not None
         (error, second), self._broken = self._broken, None
@@ -199,26 +199,26 @@ def _check_baseline(baseline: Baseline, doc_id: str, key: DocumentKey | None) ->
 
 
 def check_place(record: Record, version: Version, key: DocumentKey | None) -> None:
-    """Raise BrokenChain if the record speaks of another document than the one whose history it stands in."""
+    """Raise BrokenChain if the record belongs to another document."""
     place = (record.get("tenant_id"), record.get("user_id"), record.get("namespace"), record.get("path"))
     if key is None or place != (key.scope.tenant_id, key.scope.user_id, key.namespace, key.path):
         raise BrokenChain(version.change_id, "the record speaks of another document")
 
 
-def _check_visible(newest: Version | None, head: Envelope) -> None:
-    """Raise BrokenChain if the document's own members differ, for which nothing else vouches after a baseline."""
-    if newest is not None and newest.document is not None and canonical(newest.document) != visible(head):
+def _check_visible(newest: Version | None, current: Envelope) -> None:
+    """Raise BrokenChain if the document's own members differ; after a baseline nothing else confirms them."""
+    if newest is not None and newest.document is not None and canonical(newest.document) != visible(current):
         raise BrokenChain(newest.change_id, "the document's envelope is not what its records give")
 
 
 def is_covered(change: str, baseline: Baseline) -> bool:
-    """Whether the baseline stands for this change."""
+    """Return whether the baseline replaces the record of this change."""
     number = change.removeprefix(f"{baseline.doc_id}-")
     return len(number) == 12 and number.isascii() and number.isdecimal() and 1 <= int(number) <= baseline.sequence
 
 
 class Remains:
-    """Checks the records that a baseline stands for and that retention has not removed yet.
+    """Verifies the records that a baseline replaces and that retention has not deleted yet.
 
     Some may be gone. What lies side by side must be linked, and the newest of them to the baseline.
     """

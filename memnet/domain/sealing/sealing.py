@@ -23,7 +23,7 @@ NONCE_BYTES = 12
 
 
 class Place(Protocol):
-    """Where something sealed lies: it opens there and nowhere else."""
+    """The location that sealed data is bound to."""
 
     @property
     def blob_name(self) -> str:
@@ -68,18 +68,18 @@ def unwrap(wrapped: WrappedKey, scope: UserScope, *, tenant_key: bytes) -> DataK
 
 
 def seal(plaintext: bytes, place: Place, *, data_key: DataKey, nonce: bytes) -> bytes:
-    """Return the JSON of the sealed bytes, which open in `place` and nowhere else."""
+    """Return the JSON of the sealed bytes, bound to the location `place`."""
     ciphertext = _cipher(data_key.secret).encrypt(nonce, plaintext, _record_context(place, data_key.key_id))
     return _dump(data_key.key_id, nonce, ciphertext)
 
 
 def sealing_key_id(data: bytes) -> str:
-    """Which data key opens these bytes. Raises DecryptionFailed if they are not a sealed record."""
+    """Return the id of the data key that seals these bytes. Raises DecryptionFailed if they are not sealed data."""
     return _load(data)[0]
 
 
 def is_sealed(data: bytes) -> bool:
-    """Whether these bytes have the form of something sealed."""
+    """Return whether these bytes have the form of sealed data."""
     try:
         sealing_key_id(data)
     except DecryptionFailed:
@@ -100,7 +100,7 @@ def to_base64(data: bytes) -> str:
 
 
 def from_base64(text: Any) -> bytes:
-    """What `to_base64` wrote. Raises ValueError or TypeError for what cannot be such."""
+    """Decode the output of `to_base64`. Raises ValueError, TypeError."""
     return b64decode(text, validate=True)
 
 

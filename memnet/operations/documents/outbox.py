@@ -39,7 +39,7 @@ async def flush_outbox(scope: UserScope, records: Sequence[Record], *, audit: Au
         HistoryCorrupt, Unavailable.
     """
     for record in records:
-        if not audit.stands(scope, record["change_id"]):
+        if not audit.is_flushed(scope, record["change_id"]):
             await audit.append(scope, record["change_id"], record_bytes(record))
 
 

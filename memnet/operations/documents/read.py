@@ -6,10 +6,9 @@ from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.envelope import DocumentView
 from memnet.domain.history import reconstruction
-from memnet.operations.history.baselines import read_history
 from memnet.ports import Page
 from memnet.service import Service
-from memnet.stores import ListedDocument
+from memnet.stores import ListedDocument, read_history
 
 
 async def get_document(key: DocumentKey, service: Service, *, as_of: str | None = None) -> DocumentView:

@@ -32,11 +32,9 @@ from memnet.domain.documents.write_decision import Decision, decide_deletion, de
 from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey
 from memnet.operations.catalog.catalog import read_schema
 from memnet.operations.documents.outbox import flush_outbox
-from memnet.operations.history.audit_records import open_audit_records
-from memnet.operations.sealing.key_ring import KeyRing
-from memnet.ports import StoreConflict, StoredDocument
+from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service
-from memnet.stores import DocumentStore, Vault
+from memnet.stores import DocumentStore, KeyRing, Vault, unseal_records
 
 ATTEMPTS = 4
 """A lost race is decided on the second attempt; more are needed only while the store keeps failing."""
@@ -157,7 +155,7 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
             # The remembered version may be stale or erased, so it is no reason to refuse: read the current one.
             continue
         await _check_fence(current, command, service.documents)
-        carried = commit.unflushed(current, lambda change_id: service.audit.stands(scope, change_id))
+        carried = commit.unflushed(current, lambda change_id: service.audit.is_flushed(scope, change_id))
         sealing = await key.sealing()
         if command.dry_run:
             await _check_storing(current, carried, key.is_stored, command, service)
@@ -240,7 +238,7 @@ class _RecordKey:
         return Sealing(self._key, salt, nonce)
 
 
-def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[StoredDocument, Envelope] | None:
+def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[StoredBlob, Envelope] | None:
     """The version this process last saw, if it is the one the client names: that saves a read, and the conditional PUT
     still checks it.
     """
@@ -252,8 +250,8 @@ def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[Stored
 
 
 async def _current(
-    command: WriteCommand, documents: DocumentStore, remembered: tuple[StoredDocument, Envelope] | None
-) -> tuple[StoredDocument | None, Envelope | None]:
+    command: WriteCommand, documents: DocumentStore, remembered: tuple[StoredBlob, Envelope] | None
+) -> tuple[StoredBlob | None, Envelope | None]:
     """The document as it is stored, or the remembered version if there is one."""
     if remembered is not None:
         return remembered
@@ -300,5 +298,5 @@ async def _applied_before(current: Envelope | None, command: WriteCommand, servi
     if data is not None and record is None:
         raise HistoryCorrupt(change_id=settled.change_id)
     if record is not None:
-        (record,) = await open_audit_records(command.key.scope, {settled.change_id: record}, vault=service.audit.vault)
+        (record,) = await unseal_records(command.key.scope, {settled.change_id: record}, vault=service.audit.vault)
     return commit.request_from_record(record, settled, command)

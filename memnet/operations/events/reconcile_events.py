@@ -1,28 +1,28 @@
-"""Index the events that are marked as not indexed yet."""
+"""Reconcile the index with the stored events: index what is pending, and compare the two."""
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 
-from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.canonical_json import sha256_hex
+from memnet.domain.core.errors import SearchUnavailable, Unavailable
 from memnet.domain.events.event import EventKey
-from memnet.operations.events.index_events import index_events
-from memnet.operations.events.read_events import read_events
-from memnet.operations.events.unindex_events import unindex_events
+from memnet.paging import pages
+from memnet.ports import IndexMissing
 from memnet.service import Service
-from memnet.stores import Marked, Search
+from memnet.stores import Marked, Search, index_events, read_events, unindex_events
 
-PAGE = 1000
-FORGOTTEN = timedelta(hours=1)
-"""After this time a mark without an event is that of a write that never came to be and was never acknowledged, or of an
-event that was removed."""
+DOCUMENTS = 500
+MARKER_LIFETIME = timedelta(hours=1)
+"""A marker without an event that is older belongs to a write that failed unacknowledged, or to a deleted event."""
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class ReconcileReport:
-    """What a reconciliation saw: marks listed, events indexed, left for the next one, and marks without an event."""
+    """Markers listed, events indexed, events left for the next run, and markers without an event."""
 
     marked: int = 0
     indexed: int = 0
@@ -31,33 +31,34 @@ class ReconcileReport:
 
 
 async def reconcile_events(service: Service) -> ReconcileReport:
-    """Work off every mark; safe beside any number of writers and other reconciliations.
+    """Index every event with a pending-index marker. Writers and other reconciliations may run at the same time.
 
-    Raises Unavailable if the marks cannot be listed or the storage fails.
+    Raises:
+        Unavailable: The markers cannot be listed, or the storage fails.
     """
     report = ReconcileReport()
-    cursor: str | None = None
-    while True:
-        page = await service.events.list_marked(limit=PAGE, cursor=cursor)
-        report.marked += len(page.items)
-        await _repair(page.items, report, service)
-        cursor = page.next_cursor
-        if cursor is None:
-            return report
+    async for markers in pages(service.events.list_marked):
+        report.marked += len(markers)
+        await _repair(markers, report, service)
+    return report
 
 
 async def _repair(marks: Sequence[Marked], report: ReconcileReport, service: Service) -> None:
     found = await read_events(list(dict.fromkeys(mark.key for mark in marks)), events=service.events)
     for key in (key for key, event in found.items() if event is None):
-        log.error("stored bytes are not what was written", extra={"event": key.blob_name})
+        log.error("a stored event cannot be read", extra={"event": key.blob_name})
     stored = [event for event in found.values() if event is not None]
     try:
-        complete = await index_events(stored, service) if stored else frozenset()
+        complete = await index_events(stored, search=service.search, ids=service.ids) if stored else frozenset()
     except Unavailable:
         complete = frozenset()
-    oldest = service.clock.now() - FORGOTTEN
+    oldest = service.clock.now() - MARKER_LIFETIME
     lost = {mark.key for mark in marks if mark.key not in found and mark.since < oldest}
-    forgotten = await _unindex(list(lost), service.search) if lost else frozenset()
+    try:
+        # A process that read a deleted event before its deletion may have indexed it again.
+        forgotten = await unindex_events(list(lost), search=service.search) if lost else frozenset()
+    except Unavailable:
+        forgotten = frozenset()
     for mark in marks:
         if mark.key in complete or (mark.key in forgotten and mark.since < oldest):
             await service.events.unmark(mark.key, mark.mark_id)
@@ -66,9 +67,65 @@ async def _repair(marks: Sequence[Marked], report: ReconcileReport, service: Ser
     report.postponed += len(found) - len(complete) + len(lost) - len(forgotten)
 
 
-async def _unindex(keys: Sequence[EventKey], search: Search) -> frozenset[EventKey]:
-    """An event that was removed may have been indexed once more by somebody who had read it before."""
-    try:
-        return await unindex_events(keys, search=search)
-    except Unavailable:
-        return frozenset()
+@dataclass(slots=True)
+class SearchReport:
+    """The differences between the index and the stored events. `orphaned` holds index keys, the others events."""
+
+    events: int = 0
+    documents: int = 0
+    missing: list[EventKey] = field(default_factory=list)
+    """Stored, but not in the index."""
+    different: list[EventKey] = field(default_factory=list)
+    """In the index with content that differs from the stored event."""
+    unreadable: list[EventKey] = field(default_factory=list)
+    """Stored with bytes that the service did not write."""
+    orphaned: list[str] = field(default_factory=list)
+    """In the index without a stored event."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the index holds exactly the stored events."""
+        return not (self.missing or self.different or self.unreadable or self.orphaned)
+
+
+async def verify_search(tenant_id: str | None, service: Service) -> SearchReport:
+    """Compare every stored event with every index document, of one tenant or of all.
+
+    Writes that happen meanwhile may show as differences.
+
+    Raises:
+        SearchUnavailable: There is no index.
+        Unavailable.
+    """
+    indexed = await _indexed(tenant_id, service.search)
+    report = SearchReport(documents=len(indexed))
+    async for page in pages(partial(service.events.list, tenant_id)):
+        for key, stored in (await read_events(page, events=service.events)).items():
+            report.events += 1
+            found = indexed.pop(key.index_key, None)
+            if stored is None:
+                report.unreadable.append(key)
+            elif found is None:
+                report.missing.append(key)
+            elif found != sha256_hex(stored.data):
+                report.different.append(key)
+    report.orphaned = sorted(indexed)
+    return report
+
+
+async def _indexed(tenant_id: str | None, search: Search) -> dict[str, str]:
+    """Return the SHA-256 of every index document's content, by its key."""
+    layout = await search.register.recent()
+    if layout is None:
+        return {}
+    found: dict[str, str] = {}
+    after: str | None = None
+    while True:
+        try:
+            hits = await search.index.list(layout.serving.name, tenant_id, limit=DOCUMENTS, after=after)
+        except IndexMissing:
+            raise SearchUnavailable() from None
+        found |= {hit.key: sha256_hex(hit.data) for hit in hits}
+        if len(hits) < DOCUMENTS:
+            return found
+        after = hits[-1].key

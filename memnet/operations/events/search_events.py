@@ -24,10 +24,13 @@ log = logging.getLogger(__name__)
 
 
 async def search_events(query: EventQuery, *, cursor: str | None, search: Search) -> FoundEvents:
-    """Return one page of the events that `query` confines, best first, or newest first if it has no text.
+    """Return one page of the events that match `query`, best first, or newest first if it has no text.
 
-    If the embeddings do not answer, words alone decide, and `mode` says so; behind pages that were ranked by meaning
-    that raises Unavailable instead of mixing two orders. Raises InvalidCursor, SearchUnavailable, Unavailable.
+    If the embeddings are unavailable, words alone decide, and `mode` reports it; after pages that were ranked by
+    meaning, Unavailable is raised instead of mixing two orders.
+
+    Raises:
+        InvalidCursor, SearchUnavailable, Unavailable.
     """
     skip, lexical = (0, False) if cursor is None else decode_cursor(query, cursor)
     query = replace(query, skip=skip)
@@ -43,7 +46,7 @@ async def search_events(query: EventQuery, *, cursor: str | None, search: Search
 
 
 async def _embed(query: EventQuery, version: IndexVersion, search: Search) -> Vector | None:
-    """The vector of the text; None if there is no text or the index has no vectors of this model."""
+    """Return the vector of the text; None if there is no text or the index has no vectors of this model."""
     if query.text is None or search.embedder is None or not version.takes(search.model, search.dimensions):
         return None
     try:
@@ -56,14 +59,14 @@ async def _embed(query: EventQuery, version: IndexVersion, search: Search) -> Ve
 
 
 async def _search(name: str, query: EventQuery, vector: Vector | None, search: Search) -> Hits:
-    """Search the index; if it is gone, the one that took its place."""
+    """Search the index; if it does not exist, the one that replaced it."""
     try:
         return await search.index.search(name, query, vector)
     except IndexMissing:
         stored = await search.register.read(LAYOUT)
         serving = None if stored is None else load_layout(stored.data).serving
         if serving is None or serving.name == name:
-            log.error("the index %s is gone: run memnet search reindex", name)
+            log.error("the index %s does not exist: run memnet search reindex", name)
             raise SearchUnavailable() from None
         fitting = vector if serving.takes(search.model, search.dimensions) else None
         try:
@@ -75,7 +78,7 @@ async def _search(name: str, query: EventQuery, vector: Vector | None, search: S
 def _own(hits: Sequence[EventHit], scope: UserScope) -> list[FoundEvent]:
     found = [hit for hit in hits if belongs_to(hit.data, scope)]
     if len(found) < len(hits):
-        log.error("the index answered events of somebody else, which were left out")
+        log.error("the index returned events of another user, which were left out")
     return [FoundEvent(hit.data, hit.score) for hit in found]
 
 

@@ -7,13 +7,12 @@ from memnet.domain.core.errors import EventExists, Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.documents import content_rules
 from memnet.domain.events.event import Event, StoredEvent, WrittenEvent, place
-from memnet.operations.events.index_events import index_events
 from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import EventStore
+from memnet.stores import EventStore, index_events
 
 INDEXING_SECONDS = 2.0
-"""How long an answer waits for the index; what takes longer is left to the reconciliation."""
+"""How long a response waits for the index; a slower one is left to the reconciliation."""
 log = logging.getLogger(__name__)
 
 
@@ -26,12 +25,16 @@ async def write_event(
     index: bool = True,
     patience: float = INDEXING_SECONDS,
 ) -> WrittenEvent:
-    """Create the event's blob and a durable mark that it has to be indexed, then index it if that works at once.
+    """Create the event's blob and a pending-index marker, then try to index the event for `patience` seconds.
 
-    With `index` False the event waits for the reconciliation. The content of a live event is checked. What a replay,
-    upkeep or an archive brings was checked before. The same event again is answered as replayed, and indexed again.
-    Raises EventExists for another event under its id, FieldDenied for sensitive content, MalformedRequest if the body
-    names another tenant or user, InvalidIdentifier, Unavailable.
+    With `index` False the event waits for the reconciliation. The content of a live event is checked; the events of
+    replays, upkeep and archives were checked before. Writing the same event again succeeds and indexes it again.
+
+    Raises:
+        EventExists: Another event is stored under its id.
+        FieldDenied: The content is sensitive.
+        MalformedRequest: The event names another tenant or user.
+        InvalidIdentifier, Unavailable.
     """
     if is_live:
         content_rules.check_event(event)
@@ -49,7 +52,7 @@ async def write_event(
 
 
 async def _create(stored: StoredEvent, events: EventStore) -> bool:
-    """Say whether this call has created the event. Raises EventExists, Unavailable."""
+    """Create the event; return False if it is stored already. Raises EventExists, Unavailable."""
     try:
         await events.create(stored.key, stored.data)
     except StoreConflict:
@@ -57,17 +60,17 @@ async def _create(stored: StoredEvent, events: EventStore) -> bool:
         if found is None:
             raise Unavailable(dependency="blob_storage") from None
         if found != stored.data:
-            # Its mark stays, and the reconciliation finds the event that stands there.
+            # The marker remains; the reconciliation indexes the event that is stored.
             raise EventExists(event_id=stored.key.event_id) from None
         return False
     return True
 
 
 async def _index(stored: StoredEvent, patience: float, service: Service) -> bool:
-    """Whatever goes wrong here, the event is stored and marked: nothing may turn that into a failure."""
+    """Index the event. No failure here fails the write: the event is stored and has its marker."""
     try:
         async with asyncio.timeout(patience):
-            return stored.key in await index_events([stored], service)
+            return stored.key in await index_events([stored], search=service.search, ids=service.ids)
     except (Unavailable, TimeoutError, StoreConflict):
         return False
     except Exception:

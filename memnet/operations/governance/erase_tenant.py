@@ -34,14 +34,13 @@ from memnet.domain.governance.tenant_erasure import (
     signed,
     starting,
 )
-from memnet.operations.events.find_indexes import find_indexes
 from memnet.operations.governance.erase_user import INDEX_PAGE, VAULT, Erased
 from memnet.operations.governance.erasure_request import request_erasure
 from memnet.operations.governance.legal_holds import check_tenant_hold, holds_covering
 from memnet.paging import bounded, pages, retry_conflicts
 from memnet.ports import IndexMissing, StoreConflict
 from memnet.service import Service
-from memnet.stores import Search
+from memnet.stores import Search, find_indexes
 
 PAGE = 250
 ATTEMPTS = 4

@@ -13,7 +13,6 @@ from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, MemnetEr
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.erasure import INDEXED, MESSAGES, Found, Store, counted, is_proven, scanned
 from memnet.domain.governance.erasure_receipt import Remainder, read_receipt, recoverable
-from memnet.operations.events.find_indexes import find_indexes
 from memnet.operations.governance.erasure_request import (
     ErasureJournal,
     fence_documents,
@@ -23,7 +22,7 @@ from memnet.operations.governance.erasure_request import (
 from memnet.paging import bounded, pages
 from memnet.ports import IndexMissing, StoreConflict
 from memnet.service import Service
-from memnet.stores import Search
+from memnet.stores import Search, find_indexes
 
 MAX_PASSES = 20
 """Passes of one run; the next run continues if writers keep storing data."""

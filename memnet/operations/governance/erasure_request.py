@@ -38,12 +38,12 @@ from memnet.domain.governance.erasure_receipt import (
     running,
     withheld,
 )
-from memnet.operations.events.count_indexed import count_indexed
 from memnet.operations.governance.legal_holds import holds_covering
-from memnet.operations.history.sign_checkpoints import read_newest_head
+from memnet.operations.history.sign_checkpoints import read_newest_checkpoint
 from memnet.paging import bounded, pages, retry_conflicts, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
+from memnet.stores import count_indexed
 
 PAGE = 1000
 ATTEMPTS = 8
@@ -149,7 +149,7 @@ async def _end_at_once(scope: UserScope, erasure_id: str, actor: Actor, service:
 
 async def _new_erasure(scope: UserScope, erasure_id: str, actor: Actor, service: Service) -> Erasure:
     try:
-        checkpoint = await read_newest_head(scope, records=service.records)
+        checkpoint = await read_newest_checkpoint(scope, records=service.records)
     except HistoryCorrupt:
         checkpoint = None
     return Erasure(

@@ -33,14 +33,20 @@ from memnet.domain.governance.archive import (
 )
 from memnet.domain.governance.archive_chain import Chain, Texts
 from memnet.domain.governance.archive_entry import conflict_line, replay_line
-from memnet.operations.events.read_events import read_events
-from memnet.operations.history.audit_records import read_records
-from memnet.operations.history.baselines import read_baseline
 from memnet.operations.replay.snapshots import read_snapshot
 from memnet.paging import bounded, pages, rows
 from memnet.ports import ArchiveWriter
 from memnet.service import Service
-from memnet.stores import AuditLog, DocumentStore, EventStore, RecordStore, Vault
+from memnet.stores import (
+    AuditLog,
+    DocumentStore,
+    EventStore,
+    ItemStore,
+    Vault,
+    read_baseline,
+    read_events,
+    read_records,
+)
 
 BATCH = 64
 """The number of records in memory at a time."""
@@ -208,7 +214,7 @@ async def _snapshots(scope: UserScope, reader: Actor, vault: Vault) -> AsyncIter
             yield (await read_snapshot(scope, conversation_id, snapshot_id, actor=reader, vault=vault)).dump()
 
 
-async def _stored(scope: UserScope, kind: ItemKind, records: RecordStore) -> AsyncIterator[bytes]:
+async def _stored(scope: UserScope, kind: ItemKind, records: ItemStore) -> AsyncIterator[bytes]:
     async for page in pages(partial(records.list, scope, kind)):
         for batch in batches(page, BATCH):
             for stored in await bounded(records.read, batch):

@@ -47,13 +47,10 @@ from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.sealing.sealing import NONCE_BYTES, DataKey
 from memnet.operations.documents.write import replace_document
 from memnet.operations.events.write_event import write_event
-from memnet.operations.history.audit_records import open_audit_records, read_stored_records
-from memnet.operations.history.baselines import store_baseline
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.paging import bounded
 from memnet.ports import ArchiveReader, StoreConflict
 from memnet.service import Service
-from memnet.stores import AuditLog, Vault
+from memnet.stores import AuditLog, KeyRing, Vault, read_stored_records, store_baseline, unseal_records
 
 PARALLEL = 16
 
@@ -285,7 +282,7 @@ async def _append_sealed(location: AuditRecordLocation, record: Record, data_key
     except HistoryCorrupt:
         # An earlier call may have sealed the same record: its ciphertext differs.
         existing = read_record(await audit.read(scope, change_id) or b"")
-        unsealed = existing and await open_audit_records(scope, {change_id: existing}, vault=audit.vault)
+        unsealed = existing and await unseal_records(scope, {change_id: existing}, vault=audit.vault)
         if unsealed != [record]:
             raise
 

@@ -52,10 +52,9 @@ from memnet.domain.governance.migration_rollback import (
 )
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import commit_change, delete_document
-from memnet.operations.history.audit_records import read_records
 from memnet.paging import rows
 from memnet.service import Service
-from memnet.stores import ListedDocument
+from memnet.stores import ListedDocument, read_records
 
 ATTEMPTS = 20
 """An attempt fails only if another writer was faster."""

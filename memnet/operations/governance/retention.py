@@ -19,10 +19,10 @@ from memnet.operations.documents.outbox import flush_outbox
 from memnet.operations.governance.legal_holds import holds_covering, holds_to_json
 from memnet.operations.governance.retention_items import retain_events, retain_jobs, retain_snapshots
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
-from memnet.operations.history.baselines import list_baselines, next_baseline, read_baseline, store_baseline
 from memnet.paging import bounded, rows
-from memnet.ports import StoreConflict, StoredDocument
+from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service
+from memnet.stores import list_baselines, next_baseline, read_baseline, store_baseline
 
 log = logging.getLogger(__name__)
 
@@ -154,7 +154,7 @@ async def _list(run: RetentionRun) -> Mapping[str, _StoredHistory]:
 
 
 async def _shorten(
-    key: DocumentKey, stored: StoredDocument, head: Envelope, known: _StoredHistory, run: RetentionRun
+    key: DocumentKey, stored: StoredBlob, head: Envelope, known: _StoredHistory, run: RetentionRun
 ) -> None:
     tally, audit = run.report.tallies["audit"], run.service.audit
     records = sorted({*known.records, *(record["change_id"] for record in head.commit.outbox)})
@@ -195,7 +195,7 @@ async def _find(key: DocumentKey, head: Envelope, run: RetentionRun) -> tuple[Ba
     before = await read_baseline(key.scope, head.doc_id, audit=audit)
     while True:
         try:
-            return before, await next_baseline(key, head, before, run=run, audit=audit)
+            return before, await next_baseline(key, head, before, policy=run.policy, as_of=run.as_of, audit=audit)
         except HistoryCorrupt:
             # Unless another run has just deleted the records that this one was reading.
             newer = await read_baseline(key.scope, head.doc_id, audit=audit)
@@ -204,7 +204,7 @@ async def _find(key: DocumentKey, head: Envelope, run: RetentionRun) -> tuple[Ba
             before = newer
 
 
-async def _replace(key: DocumentKey, stored: StoredDocument, head: Envelope, after: Baseline, service: Service) -> bool:
+async def _replace(key: DocumentKey, stored: StoredBlob, head: Envelope, after: Baseline, service: Service) -> bool:
     """Store the baseline; return False if another writer changed the document first.
 
     Covered records in the outbox are flushed and trimmed first: a reader of the outbox would append them again.

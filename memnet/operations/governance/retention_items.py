@@ -20,14 +20,11 @@ from memnet.domain.replay import snapshot as snapshots
 from memnet.domain.replay.conflict import Conflict, ConflictStatus
 from memnet.domain.replay.replay import Replay, ReplayStatus, new_replay, replay_key
 from memnet.domain.replay.snapshot import replay_id_of
-from memnet.operations.events.read_events import read_events
-from memnet.operations.events.unindex_events import unindex_events
 from memnet.operations.governance.retention_run import RetentionRun, delete_expired
 from memnet.operations.replay.jobs import unmark_job
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.paging import bounded, pages
 from memnet.ports import StoreConflict
-from memnet.stores import ListedEvent, RecordStore
+from memnet.stores import ItemStore, KeyRing, ListedEvent, read_events, unindex_events
 
 PAGE = 500
 ABANDONED = "UNAVAILABLE: the request that stored the snapshot did not end; the same request replays it."
@@ -85,7 +82,7 @@ async def _expired_snapshot(key: ItemKey, run: RetentionRun) -> _Expired | None:
     return _Expired(key, stored.storage_etag)
 
 
-async def _replay(key: ItemKey, records: RecordStore) -> Replay | None:
+async def _replay(key: ItemKey, records: ItemStore) -> Replay | None:
     stored = await records.read(replay_key(key.scope, replay_id_of(key)))
     return None if stored is None else replays.load(stored.data)
 
@@ -158,7 +155,7 @@ async def _retain_conflicts(run: RetentionRun, without_replay: set[str]) -> None
         await _delete(expired, ItemKind.CONFLICTS, run)
 
 
-async def _may_continue(conflict: Conflict, records: RecordStore) -> bool:
+async def _may_continue(conflict: Conflict, records: ItemStore) -> bool:
     """Return whether the conflict's replay has not ended, or can be retried."""
     stored = await records.read(replay_key(conflict.scope, conflict.replay_id))
     if stored is None:

@@ -1,10 +1,9 @@
-"""Sign heads: the newest change of each document of a user."""
+"""Sign checkpoints: the latest sequence and record hash of each document of a user."""
 
-import asyncio
 import logging
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
@@ -14,7 +13,6 @@ from memnet.domain.documents import envelope
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.history.checkpoint import (
     Checkpoint,
-    CheckpointEntry,
     checkpoint_entry,
     checkpoint_key,
     find_regression,
@@ -22,94 +20,66 @@ from memnet.domain.history.checkpoint import (
     read_checkpoint,
     verify_continuity,
 )
-from memnet.operations.history.audit_records import PARALLEL, read_stored_records
+from memnet.paging import bounded, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import AuditLog, DocumentStore, ErasureStore, ListedDocument, RecordStore
+from memnet.stores import AuditLog, ErasureStore, ItemStore, read_stored_records
 
-PAGE = 1000
-HEADS_PAGE = 5000
+CHECKPOINTS_PAGE = 5000
 log = logging.getLogger(__name__)
 
 
 class Signed(StrEnum):
-    """What became of it."""
+    """The result of signing for one user."""
 
     SIGNED = "signed"
     UNCHANGED = "unchanged"
-    """Nothing is newer than the newest head."""
+    """No change is newer than the newest checkpoint."""
     POSTPONED = "postponed"
-    """Another process has signed a head at the same time, which may hold less."""
+    """Another process has signed at the same time, perhaps with fewer changes."""
 
 
-async def sign_head(scope: UserScope, service: Service, *, accept: bool = False) -> Signed:
-    """Write a head if a document has changed since the newest one.
+async def sign_checkpoint(scope: UserScope, service: Service, *, accept: bool = False) -> Signed:
+    """Write a checkpoint if a document has changed since the newest one. Writers may run at the same time.
 
-    Writers may go on meanwhile. Raises HistoryCorrupt, having signed nothing, if a document cannot be read, lies behind
-    the newest head or does not follow from it by its records: whoever took changes away is not to get a signature for
-    it. `accept` signs what is stored all the same, for a person who has looked; what the heads before it show stays.
-    Raises ErasureRunning, Unavailable, VaultUnavailable, and DecryptionFailed if there is no key to sign with.
+    `accept` signs the stored state without verifying it, for an operator who has investigated; earlier checkpoints
+    still show the fault.
+
+    Raises:
+        HistoryCorrupt: A document cannot be read, is older than in the newest checkpoint, or its records do not lead
+            from there to here. Nothing is signed: removed changes must not get a signature.
+        DecryptionFailed: There is no key to sign with.
+        ErasureRunning, Unavailable, VaultUnavailable.
     """
-    previous = await read_newest_head(scope, records=service.records)
-    rows = await _list(scope, service.documents)
-    if _places(previous) == {row.key: row.summary.sequence for row in rows}:
+    previous = await read_newest_checkpoint(scope, records=service.records)
+    signed = {previous.place(one): one.sequence for one in previous.documents} if previous else {}
+    stored = {row.key: row.summary.sequence async for row in rows(partial(service.documents.list, scope, ""))}
+    if signed == stored:
         return Signed.UNCHANGED
-    # A document in the head may be gone.
-    found = await _read({*_places(previous), *(row.key for row in rows)}, service.documents)
+
+    async def read_one(key: DocumentKey) -> tuple[DocumentKey, Envelope] | None:
+        document = await service.documents.get(key)
+        return None if document is None else (key, envelope.load(document.data))
+
+    # A document in the checkpoint may be missing from the listing.
+    found = dict(filter(None, await bounded(read_one, signed.keys() | stored.keys())))
     if not accept:
         await _check(previous, found, service.audit)
-    entries = [checkpoint_entry(key, stored) for key, stored in found.items()]
+    entries = [checkpoint_entry(key, document) for key, document in found.items()]
     signed_at, signing = to_text(service.clock.now()), await service.signing.newest()
-    head = next_checkpoint(scope, previous, entries, signed_at=signed_at, key=signing)
-    if head is None:
+    checkpoint = next_checkpoint(scope, previous, entries, signed_at=signed_at, key=signing)
+    if checkpoint is None:
         return Signed.UNCHANGED
     try:
-        await service.records.write(checkpoint_key(scope, head.sequence), head.data, replaces=None)
+        await service.records.write(checkpoint_key(scope, checkpoint.sequence), checkpoint.data, replaces=None)
     except StoreConflict:
         return Signed.POSTPONED
     return Signed.SIGNED
 
 
-def _places(head: Checkpoint | None) -> dict[DocumentKey, int]:
-    return {head.place(one): one.sequence for one in head.documents} if head else {}
-
-
-def _entries(head: Checkpoint | None) -> dict[str, CheckpointEntry]:
-    return {one.doc_id: one for one in head.documents} if head else {}
-
-
-async def _list(scope: UserScope, documents: DocumentStore) -> Sequence[ListedDocument]:
-    found: list[ListedDocument] = []
-    cursor: str | None = None
-    while True:
-        page = await documents.list(scope, "", limit=PAGE, cursor=cursor)
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-
-
-async def _read(keys: Iterable[DocumentKey], documents: DocumentStore) -> dict[DocumentKey, Envelope]:
-    gate = asyncio.Semaphore(PARALLEL)
-    found: dict[DocumentKey, Envelope] = {}
-
-    async def one(key: DocumentKey) -> None:
-        async with gate:
-            stored = await documents.get(key)
-        if stored is not None:
-            found[key] = envelope.load(stored.data)
-
-    await asyncio.gather(*map(one, keys))
-    return found
-
-
-async def _check(
-    previous: Checkpoint | None,
-    found: dict[DocumentKey, Envelope],
-    audit: AuditLog,
-) -> None:
-    """Raise HistoryCorrupt unless each document goes on from where the newest head has it."""
-    then = _entries(previous)
+async def _check(previous: Checkpoint | None, found: dict[DocumentKey, Envelope], audit: AuditLog) -> None:
+    """Raise HistoryCorrupt unless the records of each document lead from the newest checkpoint to its current state."""
+    then = {one.doc_id: one for one in previous.documents} if previous else {}
     now = [(key.scope, document, checkpoint_entry(key, document)) for key, document in found.items()]
     broken = find_regression(previous, [one for _, _, one in now])
     for scope, document, one in now:
@@ -121,32 +91,28 @@ async def _check(
         raise broken
 
 
-async def read_newest_head(scope: UserScope, *, records: RecordStore) -> Checkpoint | None:
-    """Return it, its signature unchecked; None if nothing was ever signed.
+async def read_newest_checkpoint(scope: UserScope, *, records: ItemStore) -> Checkpoint | None:
+    """Return the newest checkpoint, its signature not verified; None if there is none.
 
-    Raises HistoryCorrupt if what lies there is no head of this user's, Unavailable.
+    Raises:
+        HistoryCorrupt: The stored bytes are not a checkpoint of this user.
+        Unavailable.
     """
     newest: ItemKey | None = None
-    cursor: str | None = None
-    while True:
-        page = await records.list(scope, ItemKind.HEADS, limit=HEADS_PAGE, cursor=cursor)
-        newest = page.items[-1] if page.items else newest
-        cursor = page.next_cursor
-        if cursor is None:
-            break
+    async for key in rows(partial(records.list, scope, ItemKind.HEADS), CHECKPOINTS_PAGE):
+        newest = key
     if newest is None:
         return None
     stored = await records.read(newest)
-    head = read_checkpoint(stored.data) if stored else None
-    if head is None or checkpoint_key(head.scope, head.sequence) != newest:
-        raise HistoryCorrupt("The newest head cannot be read; run memnet audit verify.", head=newest.name)
-    return head
+    found = read_checkpoint(stored.data) if stored else None
+    if found is None or checkpoint_key(found.scope, found.sequence) != newest:
+        raise HistoryCorrupt("The newest checkpoint cannot be read; run memnet audit verify.", head=newest.name)
+    return found
 
 
 @dataclass(slots=True)
 class SignReport:
-    """What a run saw: users, and what became of their heads. Nothing is signed for `broken` ones: what is stored does
-    not follow from what was signed before."""
+    """Users, and the results of signing. A user counts as `broken` if nothing was signed because of a fault."""
 
     users: int = 0
     signed: int = 0
@@ -156,43 +122,43 @@ class SignReport:
 
 
 async def sign_checkpoints(service: Service) -> SignReport:
-    """Sign heads beside any number of writers and other signers; a user that fails does not stop the others.
+    """Sign a checkpoint for each user in turn. A failure is counted and does not stop the others.
 
-    Goes through the users, not the documents: a user whose documents are all gone still has heads, and counts as
-    broken unless an erasure runs. Each user costs a listing of documents, one of heads, and a read. Raises
-    VaultUnavailable or DecryptionFailed if there is no key to sign with, Unavailable if the users cannot be listed.
+    Users are listed, not documents: a user whose documents are all missing still has checkpoints, and counts as broken
+    unless an erasure is running. Writers and other signers may run at the same time.
+
+    Raises:
+        VaultUnavailable, DecryptionFailed: There is no key to sign with.
+        Unavailable: The users cannot be listed.
     """
     report = SignReport()
-    gate = asyncio.Semaphore(PARALLEL)
     await service.signing.newest()
 
-    async def one(scope: UserScope) -> None:
-        async with gate:
-            try:
-                outcome = await sign_head(scope, service)
-            except (Unavailable, VaultUnavailable, ErasureRunning):
-                outcome = Signed.POSTPONED
-            except HistoryCorrupt:
-                if await _is_being_erased(scope, service.erasures):
-                    report.postponed += 1
-                    return
-                log.exception("a user's documents do not follow from what was signed", extra={"user": scope.prefix})
+    async def sign_one(scope: UserScope) -> None:
+        try:
+            outcome = await sign_checkpoint(scope, service)
+        except (Unavailable, VaultUnavailable, ErasureRunning):
+            outcome = Signed.POSTPONED
+        except HistoryCorrupt:
+            if not await _is_being_erased(scope, service.erasures):
+                log.exception("history_verification_failed", extra={"user": scope.prefix})
                 report.broken += 1
                 return
+            outcome = Signed.POSTPONED
         report.signed += outcome is Signed.SIGNED
         report.unchanged += outcome is Signed.UNCHANGED
         report.postponed += outcome is Signed.POSTPONED
 
     async for scopes in service.users.pages(None):
         report.users += len(scopes)
-        await asyncio.gather(*map(one, scopes))
+        await bounded(sign_one, scopes)
     return report
 
 
 async def _is_being_erased(scope: UserScope, erasures: ErasureStore) -> bool:
-    """Whether it is an erasure of the user that takes away what was signed; if that cannot be told, it is not.
+    """Return whether an erasure of the user is running; False if that cannot be read.
 
-    The end of the tenant does not count: it lasts, and leaves held users as they are.
+    The end of the tenant does not count: it is permanent, and keeps users under legal hold.
     """
     try:
         return await erasures.read(scope) is not None

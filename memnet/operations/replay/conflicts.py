@@ -31,11 +31,10 @@ from memnet.domain.replay.conflict import Asked, Conflict, ConflictStatus, Decis
 from memnet.domain.replay.proposal import ConflictDetails, Request, next_attempt
 from memnet.operations.replay.jobs import send_job, unmark_job
 from memnet.operations.replay.replays import Rejected, rebase_proposal, try_proposal
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.paging import bounded, retry_conflicts
 from memnet.ports import Page, StoreConflict
 from memnet.service import Service
-from memnet.stores import Vault
+from memnet.stores import KeyRing, Vault
 
 PAGE = 25
 """The longest page: each conflict is read, unsealed, and holds two versions of a document."""

@@ -30,10 +30,9 @@ from memnet.domain.replay.replay_plan import ReplayPlan, make_plan, settled_resu
 from memnet.domain.replay.rule_extraction import extract_by_rules
 from memnet.domain.replay.snapshot import Snapshot, snapshot_key
 from memnet.operations.context.assemble_context import assemble_context
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.ports import LanguageModels, ModelOutcome, ModelRequest
 from memnet.service import Service
-from memnet.stores import Vault
+from memnet.stores import KeyRing, Vault
 
 OUTPUT_TOKENS = (4_000, 12_000)
 """The token limits of the first call, and of the second if the first output was truncated or unusable."""

@@ -18,7 +18,7 @@ from memnet.domain.replay.replay import PatchResult, Replay, ReplayStatus, repla
 from memnet.paging import bounded, retry_conflicts
 from memnet.ports import MessageQueue, Page
 from memnet.service import Service
-from memnet.stores import RecordStore
+from memnet.stores import ItemStore
 
 PAGE = 25
 """The longest page of replays: each is read, and each of its conflicts."""
@@ -36,7 +36,7 @@ class DueJob:
     """The attempts before its last failure; they do not count against it."""
 
 
-async def find_due_job(job: Job, *, records: RecordStore) -> DueJob | None:
+async def find_due_job(job: Job, *, records: ItemStore) -> DueJob | None:
     """Return the next attempt of a job; None if it is finished, has no retry scheduled, or is unknown.
 
     The worker of a reindexing reads its record itself.
@@ -132,7 +132,7 @@ async def fail_replay(job: Job, reason: str, service: Service) -> Replay | None:
     return replay
 
 
-async def get_replay(scope: UserScope, replay_id: str, *, records: RecordStore) -> dict[str, Any]:
+async def get_replay(scope: UserScope, replay_id: str, *, records: ItemStore) -> dict[str, Any]:
     """Return a replay with the results of its patches and the current status of its conflicts.
 
     Raises:
@@ -146,7 +146,7 @@ async def get_replay(scope: UserScope, replay_id: str, *, records: RecordStore) 
     return {**replay.members(), "patches": patches}
 
 
-async def _with_conflict(scope: UserScope, records: RecordStore, result: PatchResult) -> dict[str, Any]:
+async def _with_conflict(scope: UserScope, records: ItemStore, result: PatchResult) -> dict[str, Any]:
     members = result.members()
     stored = result.conflict_id and await records.read(conflict_key(scope, result.conflict_id))
     if not stored:
@@ -158,9 +158,7 @@ async def _with_conflict(scope: UserScope, records: RecordStore, result: PatchRe
     return members
 
 
-async def list_replays(
-    scope: UserScope, *, limit: int, cursor: str | None, records: RecordStore
-) -> Page[dict[str, Any]]:
+async def list_replays(scope: UserScope, *, limit: int, cursor: str | None, records: ItemStore) -> Page[dict[str, Any]]:
     """Return the replays as `get_replay` does, by id, which is not ordered by time; a page may be short.
 
     Raises:

@@ -42,10 +42,10 @@ from memnet.operations.documents.write import patch_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.replay.extraction import plan_replay
 from memnet.operations.replay.jobs import send_job, unmark_job
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.paging import retry_conflicts
 from memnet.ports import StoreConflict
 from memnet.service import Service
+from memnet.stores import KeyRing
 
 MAX_REBASES = 1
 """A race that is lost after so many rebases is a conflict."""

@@ -13,11 +13,10 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, new_replay, replay_key
 from memnet.domain.replay.snapshot import Conversation, Snapshot, SnapshotAccess, access_of, load, snapshot_key, take
 from memnet.operations.replay.jobs import send_job
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.paging import bounded, retry_conflicts
-from memnet.ports import MessageQueue, Page, StoreConflict, StoredDocument
+from memnet.ports import MessageQueue, Page, StoreConflict, StoredBlob
 from memnet.service import Service
-from memnet.stores import RecordStore, Vault
+from memnet.stores import ItemStore, KeyRing, Vault
 
 SEND_SECONDS = 5.0
 """How long a response waits for the broker. After that the marker has the job sent."""
@@ -87,7 +86,7 @@ async def store_snapshot(
     return replace(result, queued=queued)
 
 
-async def _check_same(snapshot: Snapshot, stored: StoredDocument, vault: Vault) -> None:
+async def _check_same(snapshot: Snapshot, stored: StoredBlob, vault: Vault) -> None:
     """Raise SnapshotExists if the contents differ. The profile's version may differ, as it can change between calls."""
     first = load(snapshot.scope, await KeyRing(vault).unseal(snapshot.key, stored.data))
     again = replace(snapshot, profile_version=first.profile_version, profile_sha256=first.profile_sha256)
@@ -172,7 +171,7 @@ async def read_snapshot(
     return found
 
 
-async def _record(access: SnapshotAccess, records: RecordStore) -> None:
+async def _record(access: SnapshotAccess, records: ItemStore) -> None:
     try:
         await records.write(access.key, access.dump(), replaces=None)
     except StoreConflict:
@@ -182,7 +181,7 @@ async def _record(access: SnapshotAccess, records: RecordStore) -> None:
             raise Unavailable(dependency="blob_storage") from None
 
 
-async def list_snapshot_reads(scope: UserScope, *, limit: int, cursor: str | None, records: RecordStore) -> Page[bytes]:
+async def list_snapshot_reads(scope: UserScope, *, limit: int, cursor: str | None, records: ItemStore) -> Page[bytes]:
     """Return up to `limit` records of reads as JSON, in order of time. Raises InvalidCursor, Unavailable."""
     page = await records.list(scope, ItemKind.ACCESSES, limit=limit, cursor=cursor)
     found = await bounded(records.read, page.items)

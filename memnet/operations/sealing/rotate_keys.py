@@ -1,141 +1,104 @@
-"""Replace keys: the tenant's, by wrapping every data key anew, or the data key of one user."""
+"""Rotate keys: wrap every data key of a tenant with a new tenant key, or add a data key for one user."""
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, Unavailable
 from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.scope import UserScope
-from memnet.domain.core.user_item import ItemKind
+from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.sealing import data_keys, sealing
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
 from memnet.domain.sealing.sealing import NONCE_BYTES, WrappedKey
-from memnet.operations.sealing.key_ring import KeyRing, read_data_keys
-from memnet.ports import StoreConflict, TenantKey
-from memnet.stores import RecordStore, Vault
+from memnet.paging import bounded, pages, retry_conflicts
+from memnet.ports import TenantKey
+from memnet.stores import KeyRing, Vault, read_data_keys
 
-PAGE = 1000
-AT_ONCE = 16
 ATTEMPTS = 100
-"""Every lost race is somebody else's key that was stored, so it ends; rotating one user at once is rare."""
+"""Each lost race is another writer's stored key, so this ends; concurrent rotations of one user are rare."""
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class RotationReport:
-    """What a rotation came to; `version` is the tenant's key's, None if there was nothing for it to wrap."""
+    """The result of a rotation; `version` is the tenant key's version, None if there was nothing to wrap."""
 
     version: str | None = None
     users: int = 0
     rewrapped: int = 0
-    """Users some of whose data keys were wrapped anew, or who got a new one."""
+    """Users with a data key that was wrapped again, or who have a new one."""
     postponed: int = 0
-    """Users whose keys could not be written, for now or because they are being erased; they still open, and the next
-    run takes those that are left.
-    """
+    """Users whose keys could not be written. Their keys remain usable, and the next run wraps them."""
     broken: int = 0
-    """Users whose keys do not open."""
+    """Users whose keys cannot be unwrapped."""
 
 
 async def rotate_keys(
     tenant_id: str, user_id: str | None = None, *, vault: Vault, resume: bool = False, accept_loss: bool = False
 ) -> RotationReport:
-    """Make a new version of the tenant's key and wrap the data keys of all its users with it; or, for one user, a new
-    data key that everything is sealed with from now on.
+    """Create a version of the tenant's key and wrap all data keys with it; or, for one user, add a data key.
 
-    Older data keys stay and open what they sealed; nothing that is sealed is written again. A rotation that was
-    interrupted leaves every key usable; with `resume` no version is made, and what the newest one does not wrap yet is
-    wrapped. Any number may run at once, beside any number of writers: everything opens all the time, and one more run
-    with `resume` has all keys under the newest version. Whoever has no data keys is left without.
+    Older data keys remain and decrypt what they sealed; sealed data is not rewritten. Every key remains usable when a
+    rotation is interrupted, and any number of rotations and writers may run at the same time. With `resume` no version
+    is created: data keys that the newest one does not wrap yet are wrapped. A user without data keys gets none.
 
-    A user whose keys do not open cannot be written for. With `accept_loss` the one user gets a new data key all the
-    same: what the older ones sealed stays closed, unless the tenant's key comes back.
+    A user whose keys cannot be unwrapped cannot be written for. With `accept_loss` the one user gets a new data key:
+    data sealed with the older keys stays unreadable unless the tenant's key is restored.
 
-    Raises InvalidIdentifier, DecryptionFailed for the keys of the one user, VaultUnavailable, and Unavailable if the
-    listing, or the one user's record, fails.
+    Raises:
+        InvalidIdentifier, VaultUnavailable, Unavailable.
+        DecryptionFailed: The keys of the one user cannot be unwrapped.
     """
     if user_id is not None:
-        renewed = int(await _renew(UserScope(tenant_id, user_id), vault, accept_loss))
+        renew = partial(_renew, UserScope(tenant_id, user_id), vault, accept_loss)
+        renewed = int(await retry_conflicts(renew, attempts=ATTEMPTS))
         return RotationReport(users=renewed, rewrapped=renewed)
-    check_identifier("tenant_id", tenant_id)
+    listing = partial(vault.records.list_of_tenant, check_identifier("tenant_id", tenant_id), ItemKind.KEYS)
     report = RotationReport()
-    if not await _has_users(tenant_id, vault.records):
+    async for page in pages(listing):
+        if page:
+            break
+    else:
         return report
     target = await (vault.keys.newest(tenant_id) if resume else vault.keys.rotate(tenant_id))
     report.version = target.version
-    # From the beginning: a user may have come between the first look and the new version.
-    async for scopes in _users(tenant_id, vault.records):
-        # All end before a failure goes up: none may go on writing behind the caller's back.
-        outcomes = await asyncio.gather(
-            *(_rewrap_of(scope, target, vault, report) for scope in scopes), return_exceptions=True
-        )
-        for outcome in outcomes:
-            if outcome is not None:
-                raise outcome
+
+    async def rewrap_one(key: ItemKey) -> None:
+        await _rewrap_and_count(key.scope, target, vault, report)
+
+    # List from the beginning again: a user may have been added between the first listing and the new version.
+    async for page in pages(listing):
+        await bounded(rewrap_one, page)
     return report
 
 
-async def _has_users(tenant_id: str, records: RecordStore) -> bool:
-    cursor: str | None = None
-    while True:
-        page = await records.list_of_tenant(tenant_id, ItemKind.KEYS, limit=PAGE, cursor=cursor)
-        if page.items or page.next_cursor is None:
-            return bool(page.items)
-        cursor = page.next_cursor
-
-
-async def _users(tenant_id: str, records: RecordStore) -> AsyncIterator[Sequence[UserScope]]:
-    """The users who have data keys, some at a time. Raises Unavailable."""
-    cursor: str | None = None
-    while True:
-        page = await records.list_of_tenant(tenant_id, ItemKind.KEYS, limit=PAGE, cursor=cursor)
-        scopes = [key.scope for key in page.items]
-        for start in range(0, len(scopes), AT_ONCE):
-            yield scopes[start : start + AT_ONCE]
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-
-
 async def _renew(scope: UserScope, vault: Vault, accept_loss: bool) -> bool:
-    """Say whether there was a key to follow."""
-    for _ in range(ATTEMPTS):
-        found = await read_data_keys(scope, records=vault.records)
-        if found is None:
-            return False
-        if not accept_loss:
-            # What cannot be opened must not be hidden behind a new key.
-            await KeyRing(vault).unwrap(scope, found[0].current)
-        try:
-            await KeyRing(vault).add(scope, *found)
-        except StoreConflict:
-            continue
-        return True
-    raise Unavailable(dependency="blob_storage")
+    """Add a data key after the existing ones; return whether there were any."""
+    found = await read_data_keys(scope, records=vault.records)
+    if found is None:
+        return False
+    if not accept_loss:
+        # A key that cannot be unwrapped must not be hidden behind a new one.
+        await KeyRing(vault).unwrap(scope, found[0].current)
+    await KeyRing(vault).add(scope, *found)
+    return True
 
 
-async def _rewrap_of(scope: UserScope, target: TenantKey, vault: Vault, report: RotationReport) -> None:
+async def _rewrap_and_count(scope: UserScope, target: TenantKey, vault: Vault, report: RotationReport) -> None:
     report.users += 1
     try:
-        for _ in range(ATTEMPTS):
-            try:
-                rewrapped = await _rewrap(scope, target, vault)
-            except StoreConflict:
-                continue
-            report.rewrapped += rewrapped
-            return
-        report.postponed += 1
+        rewrapped = await retry_conflicts(partial(_rewrap, scope, target, vault), attempts=ATTEMPTS)
+        report.rewrapped += rewrapped
     except (Unavailable, ErasureRunning):
         report.postponed += 1
     except DecryptionFailed:
-        log.error("data keys do not open", extra={"keys": data_keys_key(scope).blob_name})
+        log.error("data keys cannot be unwrapped", extra={"keys": data_keys_key(scope).blob_name})
         report.broken += 1
 
 
 async def _rewrap(scope: UserScope, target: TenantKey, vault: Vault) -> bool:
-    """Wrap what `target` does not wrap yet and what opens; say whether there was any."""
+    """Wrap the keys that `target` does not wrap yet; return whether there were any."""
     found = await read_data_keys(scope, records=vault.records)
     if found is None:
         return False
@@ -149,7 +112,7 @@ async def _rewrap(scope: UserScope, target: TenantKey, vault: Vault) -> bool:
 async def _under(
     scope: UserScope, wrapped: WrappedKey, target: TenantKey, vault: Vault, *, is_current: bool
 ) -> WrappedKey:
-    """Of an older key that does not open any more the loss was accepted: it stays as it is, and keeps no other one."""
+    """Wrap one key with `target`. An older key that cannot be unwrapped is a loss already accepted: it stays."""
     if wrapped.tenant_key_version == target.version:
         return wrapped
     try:

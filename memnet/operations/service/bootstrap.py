@@ -5,10 +5,9 @@ from memnet.domain.core.errors import CatalogConflict, Unavailable
 from memnet.domain.core.prerequisite import BootstrapReport, Finding, PrerequisiteStatus
 from memnet.domain.events.index_layout import mismatch
 from memnet.operations.catalog.catalog import register_catalog
-from memnet.operations.events.ensure_index import ensure_index
 from memnet.ports import IndexMissing, Prerequisites, StoreConflict
 from memnet.service import Service
-from memnet.stores import CatalogTexts, Search
+from memnet.stores import CatalogTexts, Search, ensure_index
 
 INDEX = "search: index of events"
 CATALOG = "catalog: versions used before"
@@ -35,7 +34,7 @@ async def bootstrap(
     index = await _index(service.search)
     if apply and _can_be_created(index):
         try:
-            await ensure_index(service)
+            await ensure_index(service.search, service.ids)
             created.append(index.subject)
         except (Unavailable, StoreConflict):
             pass

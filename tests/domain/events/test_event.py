@@ -1,6 +1,7 @@
 """What is an event, and what is stored of it."""
 
 import json
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -38,17 +39,17 @@ def test_what_is_stored_is_canonical_and_says_whose_it_is() -> None:
         {"timestamp": "2026-02-14T20:00:00.000Z"},
     ],
 )
-def test_two_ways_to_say_the_same_are_the_same_event(members: dict[str, str]) -> None:
+def test_two_ways_to_say_the_same_are_the_same_event(members: dict[str, Any]) -> None:
     assert stored_event(**members).data == stored_event().data
 
 
 @pytest.mark.parametrize("members", [{"keywords": []}, {"digest": "other"}, {"evidence": None}, {"snapshot_uri": None}])
-def test_another_content_is_another_event(members: dict[str, object]) -> None:
+def test_another_content_is_another_event(members: dict[str, Any]) -> None:
     assert stored_event(**members).data != stored_event().data
 
 
 @pytest.mark.parametrize("members", [{"tenant_id": "t2"}, {"user_id": "u2"}, {"tenant_id": ""}, {"user_id": "U1"}])
-def test_an_event_that_names_somebody_else_is_refused(members: dict[str, str]) -> None:
+def test_an_event_that_names_somebody_else_is_refused(members: dict[str, Any]) -> None:
     with pytest.raises(MalformedRequest):
         place(event(**members), SCOPE)
 
@@ -88,7 +89,7 @@ def test_an_event_that_names_somebody_else_is_refused(members: dict[str, str]) -
     ],
     ids=lambda members: next(iter(members)),
 )
-def test_what_is_no_event_is_refused(members: dict[str, object]) -> None:
+def test_what_is_no_event_is_refused(members: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         event(**members)
 
@@ -102,7 +103,7 @@ def test_evidence_may_say_more_than_is_known() -> None:
 
 
 @pytest.mark.parametrize("members", [{}, {"evidence": None, "snapshot_uri": None, "keywords": [], "project_ids": []}])
-def test_what_was_stored_is_read_back(members: dict[str, object]) -> None:
+def test_what_was_stored_is_read_back(members: dict[str, Any]) -> None:
     stored = stored_event(**members)
     found = load(stored.data)
     assert found is not None
@@ -124,7 +125,7 @@ def test_what_was_not_written_by_us_is_no_event(data: bytes) -> None:
     assert load(data) is None
 
 
-def test_the_index_key_tells_all_events_apart_and_is_of_characters_that_keys_may_have() -> None:
+def test_index_keys_are_unique_and_consist_of_allowed_characters() -> None:
     keys = [
         EventKey(UserScope(tenant, user), event_id)
         for tenant in ("t", "t1", "t1-u")

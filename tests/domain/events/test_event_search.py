@@ -121,7 +121,7 @@ def test_a_text_is_words_and_no_operators(text: str | None, words: str | None) -
 
 
 @pytest.mark.parametrize("lexical", [True, False])
-def test_a_cursor_goes_on_behind_its_page_with_the_same_ranking(lexical: bool) -> None:
+def test_a_cursor_continues_after_its_page_with_the_same_ranking(lexical: bool) -> None:
     cursor = encode_cursor(replace(QUERY, skip=20), lexical=lexical)
     assert cursor is not None
     assert decode_cursor(QUERY, cursor) == (30, lexical)
@@ -169,7 +169,7 @@ def test_a_document_holds_the_event_as_it_is_stored() -> None:
 
 
 @pytest.mark.parametrize("scope", [UserScope("t1", "u2"), UserScope("t2", "u1")])
-def test_whose_an_answered_event_is_stands_in_it(scope: UserScope) -> None:
+def test_a_returned_event_names_its_user(scope: UserScope) -> None:
     assert belongs_to(stored_event().data, SCOPE)
     assert not belongs_to(stored_event().data, scope)
     assert not belongs_to(orjson.dumps({}), SCOPE)

@@ -128,7 +128,7 @@ def test_it_takes_its_own_key() -> None:
 @pytest.mark.parametrize(
     "member", ["actor", "created_at", "etag", "profile_id", "record_hash", "schema_id", "timestamp", "values_hash"]
 )
-def test_nothing_that_stands_in_clear_can_be_altered(member: str) -> None:
+def test_no_unencrypted_member_can_be_altered(member: str) -> None:
     forged = baselines.load(canonical(members() | {member: "forged"}))
     assert forged is not None
     with pytest.raises(DecryptionFailed):

@@ -30,7 +30,7 @@ def test_the_first_head_of_nothing_is_none() -> None:
     assert next_checkpoint(SCOPE, None, [], signed_at=THEN, key=KEY) is None
 
 
-def test_a_head_says_what_every_document_has_come_to_and_is_read_as_it_was_written() -> None:
+def test_a_checkpoint_has_the_state_of_every_document_and_is_read_unchanged() -> None:
     head = signed(None, entry(2, "d2"), entry(1, "d1"))
     assert [one.doc_id for one in head.documents] == ["d1", "d2"]
     assert (head.sequence, head.previous_head_hash, head.signed_at) == (1, FIRST_HASH, THEN)
@@ -132,7 +132,7 @@ def test_a_white_space_more_is_no_head() -> None:
         [entry(3, "d1", record_hash="other"), entry(1, "d2")],
     ],
 )
-def test_what_lies_behind_a_head_is_named(now: Any) -> None:  # type: ignore[no-untyped-def]
+def test_what_lies_behind_a_head_is_named(now: Any) -> None:
     broken = find_regression(signed(None, entry(3, "d1"), entry(1, "d2")), now)
     assert broken is not None
     assert broken.details["change_id"] == "d1-000000000003"
@@ -159,7 +159,7 @@ def test_an_entry_is_what_the_documents_blob_says_and_nothing_of_its_content() -
     assert checkpoint_entry(DOCUMENT, deleted).sequence == 3
 
 
-def test_what_goes_on_does_not_go_back() -> None:
+def test_a_document_with_new_changes_is_no_regression() -> None:
     head = signed(None, entry(3, "d1"), entry(1, "d2"))
     assert find_regression(None, [entry(1)]) is None
     assert find_regression(head, [entry(3, "d1"), entry(1, "d2")]) is None

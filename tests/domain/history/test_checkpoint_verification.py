@@ -47,12 +47,12 @@ HEADS = chain((entry(1),), (entry(2), entry(1, "d2")), (entry(4), entry(1, "d2")
 HISTORIES = [history(1, 5), history(1, 1, "d2")]
 
 
-def checked(lying: list[StoredCheckpoint], histories: list[VerifiedHistory] | None = None, **members: Any) -> Any:  # type: ignore[no-untyped-def]
+def checked(lying: list[StoredCheckpoint], histories: list[VerifiedHistory] | None = None, **members: Any) -> Any:
     given = {"public_keys": KEYS, **members}
     return check_checkpoints(SCOPE, lying, HISTORIES if histories is None else histories, **given)
 
 
-def faults(lying: list[StoredCheckpoint], histories: list[VerifiedHistory] | None = None, **members: Any) -> Any:  # type: ignore[no-untyped-def]
+def faults(lying: list[StoredCheckpoint], histories: list[VerifiedHistory] | None = None, **members: Any) -> Any:
     heads, found = checked(lying, histories, **members)
     return heads.fault, [one.fault for one in found]
 
@@ -142,7 +142,7 @@ def test_a_document_of_which_nothing_is_left_is_named() -> None:
     assert found[1].fault.startswith("d2-000000000001: head 2 has the document")
 
 
-def test_a_history_that_was_written_anew_is_named_at_the_first_head_it_does_not_fit() -> None:
+def test_a_rewritten_history_is_reported_at_the_first_checkpoint_that_it_contradicts() -> None:
     versions = [version(n) if n == 1 else replace(version(n), record_hash=f"new-{n}") for n in range(1, 6)]
     _, [one, _] = faults(stored(HEADS), [with_versions(HISTORIES[0], versions), HISTORIES[1]])
     assert one == "d1-000000000002: the history is not the one of head 2, which has another record there"
@@ -177,7 +177,7 @@ def test_a_baseline_newer_than_the_newest_head_is_named() -> None:
     )
 
 
-def test_without_a_key_the_rest_is_checked_and_it_is_told() -> None:
+def test_without_a_key_the_rest_is_checked_and_the_report_says_so() -> None:
     heads, _ = checked(stored(HEADS), public_keys=None)
     assert (heads.is_checked, heads.fault, heads.newest) == (False, None, HEADS[2])
     _, [one, _] = faults(stored(HEADS), [history(1, 3), HISTORIES[1]], public_keys=None)

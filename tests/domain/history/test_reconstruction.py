@@ -92,8 +92,7 @@ def timed() -> History:
 
 
 TIMED = timed()
-HEAD = TIMED.head
-assert HEAD is not None
+HEAD = load(TIMED.versions[-1])
 
 
 def found(as_of: str) -> Any:

@@ -1,4 +1,4 @@
-"""The record of a user's wrapped keys: read as it was written, or refused."""
+"""The record of a user's wrapped keys: read unchanged, or refused."""
 
 import orjson
 import pytest

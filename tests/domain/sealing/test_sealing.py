@@ -43,7 +43,7 @@ def test_whatever_is_sealed_opens(plaintext: bytes, secret: bytes, nonce: bytes)
 
 
 def test_it_is_aes_256_gcm_bound_to_the_blob_and_the_key_by_name() -> None:
-    """Written out once more by hand: what is stored must still open when this code is long gone."""
+    """Written by hand: stored data must remain readable when this code has changed."""
     members = orjson.loads(SEALED)
     assert members.keys() == {"sealed", "key_id", "nonce", "ciphertext"}
     assert (members["sealed"], members["key_id"], b64decode(members["nonce"])) == (1, "key-1", NONCE)
@@ -141,5 +141,5 @@ def test_a_key_of_another_length_seals_nothing() -> None:
         seal(b"", KEY, data_key=DataKey("k", bytes(16)), nonce=NONCE)
 
 
-def test_a_key_is_not_told_by_its_repr() -> None:
+def test_the_repr_of_a_key_hides_it() -> None:
     assert repr(DATA_KEY) == "DataKey(key_id='key-1')"

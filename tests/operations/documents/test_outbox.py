@@ -12,7 +12,7 @@ from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_bytes
 from memnet.operations.documents.outbox import SweepReport, flush_outbox, sweep_outboxes
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.paging import rows
 from tests.operations.service_scenario import ALPHA, SCOPE, CountingAudit, CountingDocuments, Service, note
 from tests.services import arguments, service_of
@@ -61,7 +61,7 @@ async def test_another_process_appends_the_same_bytes(service: Any) -> None:
     records = await unflushed(service, 2)
 
     class Forgetful(CountingAudit):
-        def stands(self, scope: Any, change_id: Any) -> Any:
+        def is_flushed(self, scope: Any, change_id: Any) -> Any:
             return False
 
     audit = Forgetful()
@@ -73,7 +73,7 @@ async def test_another_process_appends_the_same_bytes(service: Any) -> None:
 async def test_a_record_stored_with_other_bytes_is_reported_by_a_flush(service: Any) -> None:
     records = await unflushed(service, 2)
     audit = CountingAudit()
-    audit.stands = lambda scope, change_id: False
+    audit.is_flushed = lambda scope, change_id: False
     audit.tamper(SCOPE, records[1]["change_id"], b"{}")
     with pytest.raises(HistoryCorrupt) as refusal:
         await flush_outbox(SCOPE, records, audit=audit)
@@ -204,7 +204,7 @@ async def test_a_record_stored_with_other_bytes_is_reported_by_a_sweep(
     result = await left_behind(service, 2)
     await left_behind(service, 2, BETA)
     service.audit.tamper(SCOPE, result.change_id, b"{}")
-    service.audit.stands = lambda scope, change_id: False
+    service.audit.is_flushed = lambda scope, change_id: False
     service.clock.advance(timedelta(minutes=5))
     assert await sweep(service) == SweepReport(listed=2, trimmed=1, broken=1)
     assert len((await service.head()).commit.outbox) == 2

@@ -212,7 +212,7 @@ async def test_a_record_stored_with_other_bytes_stops_a_writer_that_must_flush(s
     # As if another process had seen the record; this one does not know it yet.
     forged = canonical({"forged": True})
     storage_of(service.audit).overwrite(f"{SCOPE.prefix}audit/{result.change_id}.json", forged)
-    service.audit.stands = lambda scope, change_id: False
+    service.audit.is_flushed = lambda scope, change_id: False
     with pytest.raises(HistoryCorrupt) as refusal:
         await service.patch(note("x"), over=etag)
     assert refusal.value.details == {"change_id": result.change_id}

@@ -1,4 +1,4 @@
-"""An erasure beside those who index: what they have read before the fence, they do not bring back after it."""
+"""Indexing during an erasure: events read before the fence do not return to the index after it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -9,11 +9,10 @@ import pytest
 from memnet.domain.core.errors import ErasureRunning
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.index_layout import Phase, Reindexing, dump_reindexing, tenant_record
-from memnet.operations.events.count_indexed import count_indexed
-from memnet.operations.events.rebuild_index import rebuild_index
 from memnet.operations.events.reconcile_events import reconcile_events
-from memnet.operations.events.reindex_tenant import reindex_tenant
+from memnet.operations.events.reindex_events import rebuild_index, resume_reindexing
 from memnet.operations.governance.erase_user import erase_index
+from memnet.stores import count_indexed
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_scenario import TwoNumbers, World
 from tests.services import service_of
@@ -61,7 +60,7 @@ class Racing(World):
 
 @pytest.fixture
 async def world() -> Racing:
-    """Three users with events that nobody has indexed yet, but an index that is there."""
+    """Three users with events that are not indexed yet, and an existing index."""
     made = Racing()
     await made.write("first", scope=OTHER)
     for scope in (SCOPE, OTHER, STRANGER):
@@ -112,7 +111,7 @@ async def test_a_rebuild_does_not_bring_the_user_back(world: Racing) -> None:
     assert await world.counts() == [0, 3, 2]
 
 
-async def test_a_rebuild_goes_on_when_an_event_that_was_refused_cannot_be_marked(world: Racing) -> None:
+async def test_a_rebuild_continues_when_a_refused_event_cannot_be_marked(world: Racing) -> None:
     refused = [stored_event("e1", scope=scope).key for scope in (SCOPE, OTHER)]
     world.index.refused = {key.index_key for key in refused}
     for mark in (await world.events.list_marked(limit=1000, cursor=None)).items:
@@ -130,13 +129,11 @@ async def test_a_rebuild_goes_on_when_an_event_that_was_refused_cannot_be_marked
     assert await world.marks() == [refused[1]]
 
 
-async def reindex(world: Racing) -> Reindexing:
-    """Reindex the tenant of the erased user, to the end of it."""
-    record = Reindexing("r1", Phase.COPYING, "", "")
-    name = tenant_record(SCOPE.tenant_id)
-    tag = await world.register.write(name, dump_reindexing(record), replaces=None)
-    await reindex_tenant(SCOPE.tenant_id, record, tag, service_of(**world.ports))
-    return record
+async def reindex(world: Racing) -> None:
+    """Reindex the tenant of the erased user."""
+    record = dump_reindexing(Reindexing("r1", Phase.COPYING, "", ""))
+    await world.register.write(tenant_record(SCOPE.tenant_id), record, replaces=None)
+    assert await resume_reindexing(SCOPE.tenant_id, "r1", service_of(**world.ports))
 
 
 async def test_a_reindexing_does_not_bring_the_user_back(world: Racing) -> None:
@@ -146,7 +143,7 @@ async def test_a_reindexing_does_not_bring_the_user_back(world: Racing) -> None:
     assert await world.counts() == [0, 3, 0]
 
 
-async def test_a_reindexing_goes_on_when_an_event_that_was_refused_cannot_be_marked(world: Racing) -> None:
+async def test_a_reindexing_continues_when_a_refused_event_cannot_be_marked(world: Racing) -> None:
     world.index.refused = {stored_event("e1", scope=scope).key.index_key for scope in (SCOPE, OTHER)}
     upload = world.index.upload
 

@@ -8,10 +8,10 @@ import pytest
 
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.domain.events.index_layout import REBUILD, Layout, Phase, load_reindexing
-from memnet.operations.events import rebuild_index as module
-from memnet.operations.events.rebuild_index import rebuild_index
+from memnet.domain.events.index_layout import REBUILD, Phase, load_reindexing
+from memnet.operations.events import reindex_events as module
 from memnet.operations.events.reconcile_events import reconcile_events
+from memnet.operations.events.reindex_events import rebuild_index
 from memnet.operations.events.write_event import write_event
 from memnet.ports import StoreConflict
 from memnet.stores import SearchRegister
@@ -140,7 +140,7 @@ async def test_killed_at_every_step_it_is_finished_by_the_next() -> None:
         StepByStep(world, die)
         with pytest.raises(Crash):
             await rebuild_index(service_of(**world.ports))
-        # Nobody is without an index meanwhile, and what is written then is not lost.
+        # Searches always find an index, and concurrent writes are not lost.
         scope = UserScope("t1", "u1")
         assert set(event_ids(await world.find("slow", scope=scope))) == {"e1", "e3"}
         await world.write("late", scope=scope, digest="slow late")
@@ -178,26 +178,10 @@ async def test_searches_are_answered_whole_at_every_step() -> None:
     assert watched.count > 20
 
 
-class Remembering:
-    """A process's view of the register: it works by a layout that is up to `fresh_seconds` old."""
-
-    def __init__(self, shared: SearchRegister, fresh_seconds: float) -> None:
-        self.fresh_seconds = fresh_seconds
-        self.read, self.write = shared.read, shared.write
-        self._shared = shared
-        self._seen: tuple[float, Layout | None] | None = None
-
-    async def recent(self) -> Layout | None:
-        now = asyncio.get_running_loop().time()
-        if self._seen is None or now - self._seen[0] >= self.fresh_seconds:
-            self._seen = now, await self._shared.recent()
-        return self._seen[1]
-
-
 async def test_processes_that_remember_an_older_layout_lose_nothing() -> None:
     world = await filled(9)
     shared, search = world.register, world.search
-    processes = [replace(search, register=Remembering(shared, 0.05)) for _ in range(3)]
+    processes = [replace(search, register=SearchRegister(shared._blobs, fresh_seconds=0.05)) for _ in range(3)]
     stop = asyncio.Event()
 
     async def writer(number: int) -> int:
@@ -214,7 +198,7 @@ async def test_processes_that_remember_an_older_layout_lose_nothing() -> None:
         return count
 
     writers = [asyncio.create_task(writer(number)) for number in range(3)]
-    own = replace(search, register=Remembering(shared, 0.05))
+    own = replace(search, register=SearchRegister(shared._blobs, fresh_seconds=0.05))
     for _ in range(3):
         assert (await rebuild_index(service_of(**{**world.ports, "search": own}))).done
     stop.set()

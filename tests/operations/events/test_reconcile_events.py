@@ -5,8 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from memnet.domain.core.errors import SearchUnavailable
+from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event import EventKey
-from memnet.operations.events.reconcile_events import FORGOTTEN, ReconcileReport, reconcile_events
+from memnet.domain.events.event_search import IndexDocument
+from memnet.operations.events.reconcile_events import MARKER_LIFETIME, ReconcileReport, reconcile_events
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_scenario import TwoNumbers, World, event_ids
 from tests.services import service_of
@@ -72,12 +75,12 @@ async def test_a_vector_that_was_missing_is_made_up_for() -> None:
     assert event_ids(await world.find("latency")) == ["e1"]
 
 
-@pytest.mark.parametrize("age", [FORGOTTEN - timedelta(seconds=1), FORGOTTEN + timedelta(seconds=1)])
+@pytest.mark.parametrize("age", [MARKER_LIFETIME - timedelta(seconds=1), MARKER_LIFETIME + timedelta(seconds=1)])
 async def test_a_mark_without_an_event_may_belong_to_a_write_under_way(age: timedelta) -> None:
     world = World()
     await world.events.mark(EventKey(SCOPE, "never"), "m")
     world.clock.advance(age)
-    dropped = int(age > FORGOTTEN)
+    dropped = int(age > MARKER_LIFETIME)
     assert await reconcile(world) == ReconcileReport(marked=1, dropped=dropped)
     assert len(await world.marks()) == 1 - dropped
 
@@ -87,15 +90,54 @@ async def test_stored_bytes_that_are_no_event_wait_for_a_person() -> None:
     key = EventKey(SCOPE, "broken")
     await world.events.create(key, b"{}")
     await world.events.mark(key, "m")
-    world.clock.advance(2 * FORGOTTEN)
+    world.clock.advance(2 * MARKER_LIFETIME)
     assert await reconcile(world) == ReconcileReport(marked=1, postponed=1)
     assert await world.marks() == [key]
 
 
-async def test_an_index_that_is_gone_is_not_made_anew_with_half_of_the_events() -> None:
+async def test_a_lost_index_is_not_created_again_with_half_of_the_events() -> None:
     world = World()
     await world.write("e1")
     await world.index.drop((await world.layout()).serving.name)
     await world.write("e2")
     assert await reconcile(world) == ReconcileReport(marked=1, postponed=1)
     assert world.index._indexes == {}
+
+
+OTHER = UserScope("t2", "u1")
+
+
+async def test_an_index_that_holds_what_is_stored_agrees() -> None:
+    world = World()
+    assert (await world.verify()).agrees
+    for number in range(3):
+        await world.write(f"e{number}")
+    await world.write(scope=OTHER)
+    report = await world.verify()
+    assert (report.agrees, report.events, report.documents) == (True, 4, 4)
+    assert (await world.verify("t2")).events == 1
+
+
+async def test_every_kind_of_difference_is_reported() -> None:
+    world = World()
+    for name in ("fine", "changed"):
+        await world.write(name)
+    (missing,) = await world.store("missing")
+    broken = EventKey(SCOPE, "broken")
+    await world.events.create(broken, b"{}")
+    name = (await world.layout()).serving.name
+    orphan, other = stored_event("orphan"), stored_event("changed", digest="other")
+    await world.index.upload(name, [IndexDocument(orphan), IndexDocument(other)])
+    report = await world.verify()
+    assert not report.agrees
+    assert (report.missing, report.different, report.unreadable) == ([missing.key], [other.key], [broken])
+    assert report.orphaned == [orphan.key.index_key]
+    assert (await world.verify("t2")).agrees
+
+
+async def test_an_index_that_is_gone_cannot_be_compared() -> None:
+    world = World()
+    await world.write()
+    await world.index.drop((await world.layout()).serving.name)
+    with pytest.raises(SearchUnavailable):
+        await world.verify()

@@ -1,70 +1,210 @@
-"""A reindexing is started once, and a stalled one resumed; the broker is down, so this process does it."""
+"""A tenant's reindexing: started once, resumed when stalled, run by a worker or, without a queue, by this process."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
-from memnet.domain.core.errors import InvalidIdentifier
+from memnet.domain.core.errors import InvalidIdentifier, ReindexNotFound, Unavailable
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import UserScope
+from memnet.domain.events.event_search import IndexDocument
 from memnet.domain.events.index_layout import (
     STALLED_AFTER,
+    IndexVersion,
     Phase,
     Reindexing,
     ReindexState,
     dump_reindexing,
     tenant_record,
 )
-from memnet.operations.events.get_reindexing import get_reindexing
-from memnet.operations.events.reindex_events import reindex_events
+from memnet.operations.events import reindex_events as module
+from memnet.operations.events.reindex_events import get_reindexing, reindex_events, resume_reindexing
+from tests.domain.event_samples import stored_event
 from tests.operations.event_scenario import World
-from tests.operations.replay_scenario import DownQueue
 from tests.services import service_of
 
+OTHER = UserScope("t2", "u1")
 NOW = "2026-01-01T00:00:00.000000Z"
 
 
-async def start(world: World) -> Reindexing:
-    return await reindex_events("t1", service_of(background=world.background, queue=DownQueue(), **world.ports))
+@pytest.fixture(autouse=True)
+def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAGE", 2)
+    monkeypatch.setattr(module, "DOCUMENTS", 2)
 
 
-async def test_it_runs_behind_the_answer() -> None:
+class Sent:
+    """A queue that keeps the jobs that are sent to it, or is down."""
+
+    def __init__(self, *, down: bool = False) -> None:
+        self.jobs: list[tuple[Job, int]] = []
+        self._down = down
+
+    async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
+        if self._down:
+            raise Unavailable(dependency="service_bus")
+        self.jobs.append((job, attempt))
+
+    async def ping(self) -> None:
+        """Do nothing."""
+
+
+async def start(world: World, queue: Sent | None = None) -> Reindexing:
+    queue = queue or Sent(down=True)
+    return await reindex_events("t1", service_of(background=world.background, queue=queue, **world.ports))
+
+
+async def record_of(world: World) -> Reindexing:
+    return await get_reindexing("t1", search=world.search)
+
+
+async def store_record(world: World, record: Reindexing) -> None:
+    stored = await world.register.read(tenant_record("t1"))
+    tag = None if stored is None else stored.storage_etag
+    await world.register.write(tenant_record("t1"), dump_reindexing(record), replaces=tag)
+
+
+async def run(world: World, **members: object) -> Reindexing:
+    """Run a reindexing from a record with these members to its end."""
+    await store_record(world, Reindexing("r1", Phase.COPYING, NOW, NOW, **members))  # type: ignore[arg-type]
+    assert await resume_reindexing("t1", "r1", service_of(**world.ports))
+    return await record_of(world)
+
+
+async def test_the_record_is_returned_unchanged() -> None:
+    world = World()
+    record = Reindexing("r1", Phase.SWITCHED, NOW, NOW, IndexVersion("n", "m", 3), ("a", "b"), "c", 1, 2, 3)
+    await store_record(world, record)
+    assert await record_of(world) == record
+    with pytest.raises(ReindexNotFound):
+        await get_reindexing("t2", search=world.search)
+
+
+@pytest.mark.parametrize("tenant", ["../layout", "a/b", ""])
+async def test_an_invalid_tenant_is_refused(tenant: str) -> None:
+    world = World()
+    with pytest.raises(InvalidIdentifier):
+        await get_reindexing(tenant, search=world.search)
+    with pytest.raises(InvalidIdentifier):
+        await reindex_events(tenant, service_of(background=world.background, queue=Sent(), **world.ports))
+
+
+async def test_without_a_queue_this_process_reindexes_in_the_background() -> None:
     world = World()
     await world.store("e0", "e1")
     record = await start(world)
     assert record.state(world.clock.now()) is ReindexState.RUNNING
     await world.background.drain()
-    done = await get_reindexing("t1", search=world.search)
+    done = await record_of(world)
     assert (done.reindex_id, done.done, done.events) == (record.reindex_id, True, 2)
     assert (await world.verify("t1")).agrees
     assert (await start(world)).reindex_id != record.reindex_id
     await world.background.drain()
 
 
-async def test_many_at_once_are_one() -> None:
+async def test_concurrent_requests_start_one_reindexing() -> None:
     world = World()
     await world.store("e0")
     records = await asyncio.gather(*(start(world) for _ in range(5)))
     assert len({record.reindex_id for record in records}) == 1
     await world.background.drain()
-    assert (await get_reindexing("t1", search=world.search)).done
+    assert (await record_of(world)).done
 
 
 @pytest.mark.parametrize("stalled", [True, False])
-async def test_one_that_is_under_way_goes_on_and_one_that_stalled_is_resumed(stalled: bool) -> None:
+async def test_a_running_one_is_returned_and_a_stalled_one_resumed(stalled: bool) -> None:
     world = World()
     await world.store("e0", "e1", "e2")
     cursor = (await world.events.list("t1", limit=1, cursor=None)).next_cursor
-    record = Reindexing("r1", Phase.COPYING, NOW, NOW, cursor=cursor, events=1)
-    await world.register.write(tenant_record("t1"), dump_reindexing(record), replaces=None)
+    await store_record(world, Reindexing("r1", Phase.COPYING, NOW, NOW, cursor=cursor, events=1))
     world.clock.advance(STALLED_AFTER + timedelta(seconds=1 if stalled else -1))
     assert (await start(world)).reindex_id == "r1"
     await world.background.drain()
-    after = await get_reindexing("t1", search=world.search)
+    after = await record_of(world)
     assert (after.done, after.events) == ((True, 3) if stalled else (False, 1))
 
 
-async def test_a_tenant_cannot_lead_elsewhere() -> None:
+async def test_a_worker_runs_the_job_once() -> None:
+    world, queue = World(), Sent()
+    await world.store("e0", "e1")
+    record = await start(world, queue)
+    assert queue.jobs == [(Job(JobKind.REINDEX, "t1", None, record.reindex_id), 0)]
+    await world.background.drain()
+    assert not (await record_of(world)).done
+    assert not await resume_reindexing("t1", "another", service_of(**world.ports))
+    assert not await resume_reindexing("t2", record.reindex_id, service_of(**world.ports))
+    assert await resume_reindexing("t1", record.reindex_id, service_of(**world.ports))
+    assert (await world.verify("t1")).agrees
+    assert not await resume_reindexing("t1", record.reindex_id, service_of(**world.ports))
+
+
+async def test_a_stalled_one_is_sent_as_another_message() -> None:
+    world, queue = World(), Sent()
+    await world.store("e0")
+    await start(world, queue)
+    world.clock.advance(STALLED_AFTER * 2)
+    assert (await record_of(world)).state(world.clock.now()) is ReindexState.STALLED
+    await start(world, queue)
+    assert len(set(queue.jobs)) == 2
+
+
+async def test_missing_events_are_indexed_and_orphans_deleted_for_this_tenant_only() -> None:
     world = World()
-    for tenant in ("..", "a/b", ""):
-        with pytest.raises(InvalidIdentifier):
-            await reindex_events(tenant, service_of(background=world.background, queue=DownQueue(), **world.ports))
+    for number in range(3):
+        await world.write(f"e{number}")
+    await world.write("theirs", scope=OTHER)
+    await world.store("missing1", "missing2")
+    name = (await world.layout()).serving.name
+    await world.index.upload(name, [IndexDocument(stored_event(f"orphan{n}")) for n in range(5)])
+    foreign = stored_event("orphan", scope=OTHER)
+    await world.index.upload(name, [IndexDocument(foreign), IndexDocument(stored_event("e1", digest="changed"))])
+    world.clock.advance(timedelta(seconds=5))
+    record = await run(world)
+    assert (record.phase, record.events, record.waiting, record.removed) == (Phase.DONE, 5, 0, 5)
+    assert record.updated_at > record.started_at
+    assert (await world.verify("t1")).agrees
+    assert (await world.verify("t2")).orphaned == [foreign.key.index_key]
+
+
+async def test_it_resumes_from_the_cursor_of_the_record() -> None:
+    world = World()
+    await world.write("e0")
+    stored = await world.store(*(f"m{n}" for n in range(4)))
+    cursor = (await world.events.list("t1", limit=3, cursor=None)).next_cursor
+    assert (await run(world, cursor=cursor, events=3)).events == 5
+    assert (await world.verify("t1")).missing == [event.key for event in stored[:2]]
+
+
+async def test_an_event_that_cannot_be_indexed_gets_a_marker() -> None:
+    world = World()
+    await world.write("e0")
+    (stored,) = await world.store("e1")
+    world.index.refused = {stored.key.index_key}
+    assert (await run(world)).waiting == 1
+    assert await world.marks() == [stored.key]
+
+
+async def test_a_missing_index_is_built_for_all_tenants() -> None:
+    world = World()
+    await world.write("e0")
+    await world.write("theirs", scope=OTHER)
+    await world.index.drop((await world.layout()).serving.name)
+    assert (await run(world)).done
+    assert (await world.verify()).agrees
+
+
+async def test_it_stops_when_another_process_has_resumed_it() -> None:
+    world = World()
+    await world.write("e0")
+    record = Reindexing("r1", Phase.COPYING, NOW, NOW)
+    await store_record(world, record)
+    get = world.events.get
+
+    async def resumed_elsewhere(key):  # type: ignore[no-untyped-def]
+        await store_record(world, record.advanced("2026-01-01T00:01:00.000000Z"))
+        return await get(key)
+
+    world.events.get = resumed_elsewhere  # type: ignore[method-assign]
+    assert not await resume_reindexing("t1", "r1", service_of(**world.ports))
+    assert not (await record_of(world)).done

@@ -69,7 +69,7 @@ async def test_a_cursor_of_another_search_is_refused() -> None:
     cursor = (await world.find("memory", top=1)).next_cursor
     assert cursor is not None
     for members in ({"scope": OTHERS[0]}, {"text": "other"}, {"top": 2}, {"service": "a"}):
-        query = replace(EventQuery(scope=SCOPE, text="memory", top=1), **members)  # type: ignore[arg-type]
+        query = replace(EventQuery(scope=SCOPE, text="memory", top=1), **members)
         with pytest.raises(InvalidCursor):
             await search_events(query, cursor=cursor, search=world.search)
 
@@ -134,7 +134,7 @@ async def test_a_service_that_is_down_is_unavailable() -> None:
     text=st.none() | st.text(max_size=30),
     filters=st.dictionaries(st.sampled_from(["service", "project", "source_type"]), st.text(min_size=1, max_size=20)),
 )
-async def test_nobody_gets_what_is_not_theirs(text: str | None, filters: dict[str, str]) -> None:
+async def test_a_search_returns_events_of_its_user_only(text: str | None, filters: dict[str, str]) -> None:
     world = World()
     for scope in [SCOPE, *OTHERS]:
         await world.write("e1", scope=scope, digest=f"lifecycle {text or ''}"[:100])

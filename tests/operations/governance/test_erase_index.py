@@ -17,9 +17,9 @@ from memnet.domain.events.index_layout import (
     dump_layout,
     dump_reindexing,
 )
-from memnet.operations.events.count_indexed import count_indexed
 from memnet.operations.governance import erase_user as module
 from memnet.operations.governance.erase_user import MAX_STALE_READS, erase_index
+from memnet.stores import count_indexed
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_scenario import TroubledIndex, World
 

@@ -17,7 +17,7 @@ from memnet.domain.governance.erasure_receipt import is_signed, read_receipt
 from memnet.domain.history.checkpoint import checkpoint_key
 from memnet.operations.governance.erase_user import Erased, erase_users
 from memnet.operations.history.list_audit import list_audit
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from tests.memory_blobs import unfenced
 from tests.operations.erasure_scenario import OTHER, SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.retention_scenario import Between, Fails

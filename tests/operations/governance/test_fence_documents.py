@@ -20,7 +20,7 @@ from memnet.domain.documents.commands import (
 from memnet.domain.documents.envelope import Envelope
 from memnet.operations.documents.write import delete_document, replace_document
 from memnet.operations.governance.erasure_request import fence_documents
-from memnet.ports import StoredDocument
+from memnet.ports import StoredBlob
 from tests.operations.erasure_scenario import ADMIN, OTHER, U1, U10, ErasureWorld, alpha
 from tests.operations.replay_scenario import Watch
 from tests.operations.retention_scenario import Between, FallsAt
@@ -46,7 +46,7 @@ async def fence(world: ErasureWorld, watch: Watch | None = None) -> None:
     await fence_documents(U1, service, known_at=world.services.clock.now())
 
 
-async def stored(world: ErasureWorld, key: DocumentKey) -> StoredDocument:
+async def stored(world: ErasureWorld, key: DocumentKey) -> StoredBlob:
     found = await world.services.documents.get(key)
     assert found is not None
     return found

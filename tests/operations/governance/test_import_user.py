@@ -15,11 +15,10 @@ from memnet.domain.governance.archive_import import ImportOutcome
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import patch_document
-from memnet.operations.history.baselines import read_baseline
 from memnet.operations.history.list_audit import list_audit
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.operations.replay.jobs import get_replay
-from memnet.operations.sealing.key_ring import KeyRing
+from memnet.stores import KeyRing, read_baseline
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import (

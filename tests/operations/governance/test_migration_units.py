@@ -12,7 +12,7 @@ from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents import envelope
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.governance.migrations import Depth, read_migration_unit
-from memnet.ports import StoredDocument
+from memnet.ports import StoredBlob
 from tests.operations.migration_scenario import (
     ADMIN,
     AS_MADE,
@@ -237,7 +237,7 @@ class Late(CountingDocuments):
     world: Migrating
     at = 0
 
-    async def get(self, key: DocumentKey) -> StoredDocument | None:
+    async def get(self, key: DocumentKey) -> StoredBlob | None:
         found = await super().get(key)
         if key == GLOBAL and self.at:
             self.reads += 1

@@ -22,8 +22,8 @@ from memnet.domain.replay.replay import ReplayStatus
 from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.governance.import_user import import_entry, restore_document, verify_archive
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.ports import StoreConflict
+from memnet.stores import KeyRing
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import OPERATOR, exported, files, filled_world, forged, marked

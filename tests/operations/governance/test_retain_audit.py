@@ -12,7 +12,7 @@ from memnet.domain.core.reason import Reason
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.history import baseline as baselines
 from memnet.operations.documents.write import patch_document
-from memnet.operations.history.baselines import read_baseline
+from memnet.stores import read_baseline
 from tests.operations.replay_scenario import LIVE
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
 from tests.services import service_of

@@ -8,8 +8,8 @@ import pytest
 from memnet.domain.catalog.retention_policy import Tally
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.events.event import EventKey
-from memnet.operations.events.rebuild_index import rebuild_index
 from memnet.operations.events.reconcile_events import reconcile_events
+from memnet.operations.events.reindex_events import rebuild_index
 from tests.operations.retention_scenario import DAY, SCOPE, Between, RetentionWorld
 
 

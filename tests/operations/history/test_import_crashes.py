@@ -1,5 +1,6 @@
 """An import interrupted at every single call to anything outside, and done again: the end is always the same."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -10,12 +11,10 @@ import pytest
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.operations.documents.outbox import sweep_outboxes
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import (
-    ALPHA,
-    DYNAMIC,
     OPERATOR,
     OTHER,
     exported,
@@ -25,7 +24,7 @@ from tests.operations.archive_scenario import (
     stored,
 )
 from tests.operations.replay.test_replay_crashes import FallsAt, Killed
-from tests.operations.replay_scenario import SCOPE, STATIC, Call, World, normal
+from tests.operations.replay_scenario import ALPHA, DYNAMIC, SCOPE, STATIC, Call, World, normal
 from tests.services import service_of
 
 WRITES = ("records.write", "documents.put", "events.create")
@@ -38,7 +37,7 @@ class Conflicting(FallsAt):
         return await (super().__call__(name, call) if name in WRITES else call())
 
 
-FAILURES = {
+FAILURES: dict[str, Callable[[int], FallsAt]] = {
     "killed before": lambda number: FallsAt(number, Killed, applied=False),
     "killed after": lambda number: FallsAt(number, Killed, applied=True),
     "lost before": lambda number: FallsAt(number, Unavailable, applied=False),

@@ -18,8 +18,8 @@ from memnet.domain.core.errors import (
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.audit_values import CLEAR, VALUES
-from memnet.operations.history.audit_records import read_records
 from memnet.operations.history.list_audit import list_audit
+from memnet.stores import read_records
 from tests.operations import retention_scenario
 from tests.operations.baseline_scenario import retain
 from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service, note
@@ -74,7 +74,7 @@ async def test_pages_lose_and_repeat_nothing(filled: Any, limit: Any) -> None:
     assert await told(filled, limit=limit, namespace="projects", path="beta.json") == EVERYTHING[5:]
 
 
-async def test_pages_go_on_while_changes_come(filled: Any) -> None:
+async def test_pages_continue_while_changes_are_made(filled: Any) -> None:
     page = await page_of(filled, limit=4)
     beta = await filled.head(BETA)
     await filled.patch(note("more"), over=beta.commit.etag, key=BETA)
@@ -89,12 +89,12 @@ async def test_the_records_are_those_that_stand(filled: Any) -> None:
     opened = await read_records(SCOPE, beta, 1, 3, audit=filled.audit)
     for item, record in zip(map(orjson.loads, page.items), opened, strict=True):
         assert item == {name: value for name, value in record.items() if name != "values_salt"}
-        # Whoever is told them can follow the chain.
+        # A reader of them can verify the chain.
         clear = {name: value for name, value in item.items() if name not in VALUES}
         assert sha256_hex(canonical(clear)) == record_hash(record)
 
 
-async def test_values_are_told_open_and_without_their_salt(filled: Any) -> None:
+async def test_values_are_returned_unsealed_and_without_their_salt(filled: Any) -> None:
     (item,) = (await page_of(filled, limit=1)).items
     told = orjson.loads(item)
     assert told["ops"][-1]["value"] == "note 0"
@@ -145,7 +145,7 @@ async def test_a_cursor_belongs_to_its_list(filled: Any) -> None:
             await page_of(filled, cursor=cursor)
 
 
-async def test_a_missing_record_is_told_and_not_skipped(filled: Any) -> None:
+async def test_a_missing_record_is_reported_and_not_skipped(filled: Any) -> None:
     page = await page_of(filled, namespace="projects", path="beta.json")
     change_id = orjson.loads(page.items[1])["change_id"]
     filled.audit.tamper(SCOPE, change_id, None)
@@ -162,7 +162,9 @@ async def test_an_audit_that_does_not_answer_is_unavailable(filled: Any) -> None
 
 
 @pytest.mark.parametrize("number", range(1, 5))
-async def test_records_that_are_removed_while_they_are_listed_are_left_out(number: Any) -> None:
+async def test_records_that_are_removed_while_they_are_listed_are_left_out(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = retention_scenario.RetentionWorld()
     await world.create_project()
     for summary in "bcd":
@@ -170,15 +172,15 @@ async def test_records_that_are_removed_while_they_are_listed_are_left_out(numbe
     await world.sweep()
     read, calls = world.audit.read, 0
 
-    async def meanwhile(scope: Any, change: Any) -> Any:
+    async def meanwhile(scope: UserScope, change: str) -> bytes | None:
         nonlocal calls
         calls += 1
         if calls == number:
-            world.audit.read = read
+            monkeypatch.undo()
             await retain(world, ALPHA, 3)
         return await read(scope, change)
 
-    world.audit.read = meanwhile
+    monkeypatch.setattr(world.audit, "read", meanwhile)
     page = await list_audit(
         SCOPE,
         service_of(documents=world.documents, audit=world.audit),

@@ -4,6 +4,7 @@ import gc
 import itertools
 from collections import Counter
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import orjson
@@ -17,9 +18,10 @@ from memnet.domain.documents.audit_record import Version, record_bytes
 from memnet.domain.documents.audit_values import AuditRecordLocation, seal
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.documents.outbox import sweep_outboxes
-from memnet.operations.history.audit_records import PARALLEL
-from memnet.operations.history.rebuild_documents import rebuild_documents
-from memnet.operations.sealing.key_ring import KeyRing
+from memnet.operations.history import verify_history as module
+from memnet.operations.history.verify_history import rebuild_documents
+from memnet.paging import MAX_CONCURRENCY, pages, rows
+from memnet.stores import KeyRing
 from tests.memory_blobs import storage_of
 from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service_scenario import ALPHA, SCOPE, Service, note
@@ -138,7 +140,7 @@ async def test_two_documents_records_swapped(filled: Any) -> None:
     assert beta.fault.startswith(filled.beta[0].change_id)
 
 
-async def test_the_first_fault_is_told_though_there_are_several(filled: Any) -> None:
+async def test_the_first_of_several_faults_is_reported(filled: Any) -> None:
     for number in (4, 1):
         filled.audit.tamper(SCOPE, filled.alpha[number].change_id, b"{}")
     alpha, _ = await rebuilt(filled)
@@ -147,7 +149,7 @@ async def test_the_first_fault_is_told_though_there_are_several(filled: Any) -> 
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"null", b"{}", b"\xff", b'{"commit":{"sequence":1,"outbox":[1]}}'])
-async def test_an_unreadable_document_is_told_and_its_records_are_rebuilt(filled: Any, data: Any) -> None:
+async def test_an_unreadable_document_is_reported_and_its_records_are_rebuilt(filled: Any, data: Any) -> None:
     await overwrite(filled, ALPHA, data)
     found = await rebuilt(filled)
     assert [(one.key, one.fault, one.changes) for one in found] == [
@@ -157,7 +159,7 @@ async def test_an_unreadable_document_is_told_and_its_records_are_rebuilt(filled
     ]
 
 
-async def test_a_document_copied_to_another_name_is_told(filled: Any) -> None:
+async def test_a_document_copied_to_another_name_is_reported(filled: Any) -> None:
     stored = await filled.documents.get(ALPHA)
     copy = DocumentKey(SCOPE, "projects", "copy.json")
     await overwrite(filled, copy, stored.data)
@@ -167,14 +169,14 @@ async def test_a_document_copied_to_another_name_is_told(filled: Any) -> None:
     assert faults[copy].endswith("the record speaks of another document")
 
 
-async def test_documents_in_each_other_s_place_are_told(filled: Any) -> None:
+async def test_swapped_documents_are_reported(filled: Any) -> None:
     alpha, beta = await filled.documents.get(ALPHA), await filled.documents.get(BETA)
     await overwrite(filled, ALPHA, beta.data)
     await overwrite(filled, BETA, alpha.data)
     assert all(one.fault.endswith("the record speaks of another document") for one in await rebuilt(filled))
 
 
-async def test_a_document_put_back_is_told(filled: Any) -> None:
+async def test_a_document_that_was_set_back_is_reported(filled: Any) -> None:
     old = await filled.documents.get(ALPHA)
     await filled.patch(note("newer"), over=filled.alpha[-1].etag)
     await filled.background.drain()
@@ -183,7 +185,7 @@ async def test_a_document_put_back_is_told(filled: Any) -> None:
     assert alpha.fault.endswith("-000000000006: the document is older than this record")
 
 
-async def test_an_altered_content_is_told(filled: Any) -> None:
+async def test_altered_content_is_reported(filled: Any) -> None:
     members = orjson.loads((await filled.documents.get(ALPHA)).data)
     members["content"]["summary"] = "forged"
     await overwrite(filled, ALPHA, canonical(members))
@@ -192,15 +194,15 @@ async def test_an_altered_content_is_told(filled: Any) -> None:
     assert "forged" not in alpha.fault
 
 
-async def test_an_altered_outbox_is_told(filled: Any) -> None:
+async def test_an_altered_outbox_is_reported(filled: Any) -> None:
     members = orjson.loads((await filled.documents.get(ALPHA)).data)
     members["commit"]["outbox"][0]["actor"] = "svc-mallory"
     await overwrite(filled, ALPHA, canonical(members))
     alpha, _ = await rebuilt(filled)
-    assert alpha.fault == f"{filled.alpha[-1].change_id}: the record in audit/ is not the one the document carries"
+    assert alpha.fault == f"{filled.alpha[-1].change_id}: the record in audit/ differs from the one in the document"
 
 
-async def test_of_two_altered_records_in_the_outbox_the_first_is_told(service: Any) -> None:
+async def test_of_two_altered_records_in_the_outbox_the_first_is_reported(service: Any) -> None:
     first = await service.patch(note("first"))
     await service.patch(note("second"), over=first.etag)
     await service.background.drain()
@@ -213,14 +215,15 @@ async def test_of_two_altered_records_in_the_outbox_the_first_is_told(service: A
 
 
 @pytest.mark.parametrize("name", ["stray", "doc-9-000000000001", "{alpha}-000000000006", "{alpha}-zzz", "{alpha}-0"])
-async def test_a_stray_record_is_told(filled: Any, name: str) -> None:
+async def test_a_stray_record_is_reported(filled: Any, name: str) -> None:
     doc_id = filled.alpha[0].change_id.rpartition("-")[0]
     filled.audit.tamper(SCOPE, name.format(alpha=doc_id), b'{"x":1}')
     assert any(one.fault for one in await rebuilt(filled))
 
 
 async def test_more_than_one_page(filled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rebuild_documents.__globals__, "PAGE", 2)
+    monkeypatch.setattr(module, "pages", partial(pages, size=2))
+    monkeypatch.setattr(module, "rows", partial(rows, size=2))
     assert [(one.fault, one.changes) for one in await rebuilt(filled)] == [(None, 5), (None, 3)]
 
 
@@ -228,7 +231,7 @@ async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled: An
     """One version at a time, and no more records than one window reads."""
     await filled.count_up(100, key=GAMMA)
     filled.audit.calls.clear()
-    most = Counter()
+    most: Counter[str] = Counter()
 
     def begin(doc_id: Any, key: Any) -> Any:
         before, taken = filled.audit.calls["read"], itertools.count(1)
@@ -245,7 +248,7 @@ async def test_what_it_keeps_does_not_grow_with_the_number_of_changes(filled: An
 
     found = await rebuild_documents(SCOPE, service_of(documents=filled.documents, audit=filled.audit), begin=begin)
     assert [(one.changes, one.fault, one.marks) for one in found] == [(5, None, {}), (3, None, {}), (100, None, {})]
-    assert most["records"] <= PARALLEL
+    assert most["records"] <= MAX_CONCURRENCY
     assert 1 <= most["versions"] <= 3
 
 
@@ -308,7 +311,7 @@ async def test_an_older_ciphertext_of_the_same_change_is_named(filled: Any) -> N
     assert alpha.fault == f"{record['change_id']}: its values do not open"
 
 
-async def test_a_blob_whose_name_is_none_of_ours_is_told_and_stops_nothing(filled: Any) -> None:
+async def test_a_blob_with_a_foreign_name_is_reported_and_stops_nothing(filled: Any) -> None:
     storage_of(filled.audit).overwrite(f"{SCOPE.prefix}audit/old/x-000000000001.json", b"{}")
     *others, stray = sorted(await rebuilt(filled), key=lambda one: one.fault is not None)
     assert [one.fault for one in others] == [None, None]

@@ -11,8 +11,8 @@ from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.documents.read import get_document
-from memnet.operations.history.baselines import open_baseline, read_baseline
 from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.stores import read_baseline, unseal_baseline
 from tests.memory_blobs import storage_of
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, RetentionWorld, put
 from tests.services import service_of
@@ -39,7 +39,7 @@ def audit_of(world: RetentionWorld) -> dict[str, bytes]:
 
 
 def bytes_of(world: RetentionWorld) -> bytes:
-    """All of the audit as whoever holds a backup sees it."""
+    """All bytes of the audit, as in a backup."""
     return b"\n".join(audit_of(world).values())
 
 
@@ -78,7 +78,7 @@ async def test_what_is_altered_in_clear_shows_with_the_key() -> None:
     assert (await world.rebuilt())[ALPHA].fault == f"{await first(world)}: the values of the baseline do not open"
 
 
-async def test_retention_goes_on_over_a_new_key() -> None:
+async def test_retention_continues_with_a_new_key() -> None:
     world = await removed_later()
     await world.retain()
     await rotate_keys("t1", "u1", vault=world.vault)
@@ -89,7 +89,7 @@ async def test_retention_goes_on_over_a_new_key() -> None:
 
 
 async def test_what_a_user_took_out_goes_with_the_limit_though_the_newest_record_stays() -> None:
-    """The version that the newest change replaced is in no baseline once that change is over."""
+    """The version that the newest change replaced is in no baseline once that change has expired."""
     world = await removed_later()
     await world.retain()
     world.clock.advance(400 * DAY)
@@ -100,6 +100,7 @@ async def test_what_a_user_took_out_goes_with_the_limit_though_the_newest_record
     doc_id = name.rpartition("-")[0]
     assert await world.audit.read_baseline(SCOPE, name) is None
     kept = await read_baseline(SCOPE, doc_id, audit=world.audit)
+    assert kept is not None
     assert (kept.sequence, kept.content["summary"]) == (2, "nothing")
     assert await world.audit.read(SCOPE, f"{doc_id}-000000000002") is not None
     assert (await world.retain()).report.baselines == 0
@@ -118,6 +119,7 @@ async def test_a_hold_keeps_the_baseline_before_the_newest_record() -> None:
 async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted() -> None:
     world = await removed_later()
     stored = await world.records.read(data_keys_key(SCOPE))
+    assert stored is not None
     await world.records.write(data_keys_key(SCOPE), b"{}", replaces=stored.storage_etag)
     before = audit_of(world)
     applied = await world.retain()
@@ -125,19 +127,21 @@ async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted() -> No
     assert audit_of(world) == before
 
 
-async def test_a_vault_that_is_down_stops_it_and_the_next_run_does_it() -> None:
+async def test_a_vault_that_is_down_stops_the_run_and_the_next_one_completes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     world = await removed_later()
     before = audit_of(world)
-    newest, version = world.keys.newest, world.keys.version
 
     async def down(*_: Any) -> None:
         raise VaultUnavailable()
 
-    world.keys.newest = world.keys.version = down
+    monkeypatch.setattr(world.keys, "newest", down)
+    monkeypatch.setattr(world.keys, "version", down)
     with pytest.raises(VaultUnavailable):
         await world.retain()
     assert audit_of(world) == before
-    world.keys.newest, world.keys.version = newest, version
+    monkeypatch.undo()
     assert (await world.retain()).report.baselines == 1
 
 
@@ -145,9 +149,11 @@ async def test_what_lies_there_is_a_sealed_baseline_of_its_own_place() -> None:
     world = await removed_later()
     await world.retain()
     name = await first(world)
-    found = baselines.load(await world.audit.read_baseline(SCOPE, name))
+    data = await world.audit.read_baseline(SCOPE, name)
+    found = baselines.load(data or b"")
+    assert found is not None
     assert found.is_sealed
-    opened = await open_baseline(found, BaselineLocation(SCOPE, name), vault=world.vault)
+    opened = await unseal_baseline(found, BaselineLocation(SCOPE, name), vault=world.vault)
     assert opened.content["summary"] == SECRET
 
 

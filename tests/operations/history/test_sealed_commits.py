@@ -12,7 +12,7 @@ from memnet.domain.core.errors import HistoryCorrupt, LimitExceeded, MemnetError
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_values import CLEAR
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.operations.sealing.rotate_keys import rotate_keys
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
@@ -54,7 +54,7 @@ class Watch:
 
     def reads(self) -> tuple[int, int]:
         """Since the last call: how often the document was read, and the keys."""
-        found = self.calls["CountingDocuments.get"], self.calls["RecordStore.read"]
+        found = self.calls["CountingDocuments.get"], self.calls["ItemStore.read"]
         self.calls.clear()
         return found
 

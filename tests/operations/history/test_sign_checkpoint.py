@@ -1,4 +1,4 @@
-"""A head is signed for what is new, by whoever comes first, and never for less than was signed before."""
+"""Checkpoints are signed for new changes, by the first signer, and never for less than was signed before."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -50,7 +50,7 @@ async def test_nothing_new_is_not_signed_again_and_no_document_is_read_for_it(wo
 
 
 async def test_a_user_without_documents_has_no_head(world: Any) -> None:
-    nobody = UserScope("t1", "nobody")
+    nobody = UserScope("t1", "unknown")
     assert await world.sign(nobody) is Signed.UNCHANGED
     assert await world.newest(nobody) is None
 
@@ -83,7 +83,7 @@ async def test_signers_at_once_make_one_chain(world: Any) -> None:
     assert await world.faults() == [None, None, None]
 
 
-async def test_writers_go_on_while_it_signs(world: Any) -> None:
+async def test_writers_continue_while_checkpoints_are_signed(world: Any) -> None:
     async def write() -> None:
         for _ in range(5):
             await world.changed(ALPHA, 1)
@@ -113,7 +113,7 @@ async def test_nothing_is_signed_for_who_took_changes_away(world: Any, attack: A
     assert (await world.newest()).sequence == 1
 
 
-async def test_a_document_that_began_anew_in_the_place_of_another_is_told(world: Any) -> None:
+async def test_a_document_that_replaced_another_is_reported(world: Any) -> None:
     await world.sign()
     last = (await world.head()).change_id(3)
     await world.put_back(ALPHA, None)
@@ -124,8 +124,8 @@ async def test_a_document_that_began_anew_in_the_place_of_another_is_told(world:
     assert raised.value.details["change_id"] == last
 
 
-async def test_changes_in_the_place_of_others_are_told(world: Any) -> None:
-    """The last two changes are cut off, and writers who do not know go on from there."""
+async def test_replaced_changes_are_reported(world: Any) -> None:
+    """The last two changes are cut off, and writers continue from there."""
     await world.sign()
     await world.cut(ALPHA, 1)
     await world.changed(ALPHA, 4)
@@ -134,7 +134,7 @@ async def test_changes_in_the_place_of_others_are_told(world: Any) -> None:
     assert raised.value.details["change_id"] == (await world.head()).change_id(4)
 
 
-async def test_a_document_that_names_another_last_record_is_told(world: Any) -> None:
+async def test_a_document_with_another_record_hash_is_reported(world: Any) -> None:
     await world.sign()
     await world.changed(ALPHA, 1)
     head = await world.head()
@@ -146,7 +146,7 @@ async def test_a_document_that_names_another_last_record_is_told(world: Any) -> 
 
 
 @pytest.mark.parametrize("ahead", [3])
-async def test_a_baseline_in_the_place_of_changes_that_were_not_signed_is_told(world: Any, ahead: Any) -> None:
+async def test_a_baseline_that_replaces_unsigned_changes_is_reported(world: Any, ahead: Any) -> None:
     await world.sign()
     await world.changed(ALPHA, ahead)
     await retain(world, ALPHA, 3 + ahead)
@@ -157,7 +157,7 @@ async def test_a_baseline_in_the_place_of_changes_that_were_not_signed_is_told(w
     assert (await world.faults())[1].startswith(head.change_id(3 + ahead))
 
 
-async def test_signing_goes_on_after_a_baseline(world: Any) -> None:
+async def test_signing_continues_after_a_baseline(world: Any) -> None:
     await world.sign()
     await retain(world, ALPHA, 3)
     assert await world.sign() is Signed.UNCHANGED
@@ -166,7 +166,7 @@ async def test_signing_goes_on_after_a_baseline(world: Any) -> None:
     assert await world.faults() == [None, None, None]
 
 
-async def test_who_has_looked_can_begin_anew_and_the_fault_stays_visible(world: Any) -> None:
+async def test_an_operator_can_accept_the_state_and_the_fault_stays_visible(world: Any) -> None:
     await world.sign()
     await world.cut(ALPHA, 2)
     assert await world.sign(accept=True) is Signed.SIGNED
@@ -177,7 +177,7 @@ async def test_who_has_looked_can_begin_anew_and_the_fault_stays_visible(world: 
     assert await world.sign() is Signed.SIGNED
 
 
-async def test_a_document_that_cannot_be_read_is_told(world: Any) -> None:
+async def test_an_unreadable_document_is_reported(world: Any) -> None:
     stored = await world.documents.get(ALPHA)
     summary = envelope.summarise(await world.head())
     await world.documents.put(ALPHA, b"{}", summary, replaces=stored.storage_etag)
@@ -220,7 +220,7 @@ async def test_a_write_whose_outcome_is_unknown_is_found_the_next_time(world: An
     assert await world.faults() == [None, None, None]
 
 
-async def test_an_older_key_goes_on_to_hold(world: Any) -> None:
+async def test_signatures_of_an_older_key_remain_valid(world: Any) -> None:
     await world.sign()
     await world.signing.rotate()
     await world.changed(ALPHA, 1)
@@ -237,7 +237,7 @@ async def test_it_takes_no_data_key_to_follow_a_chain(world: Any) -> None:
     assert await world.sign() is Signed.SIGNED
 
 
-async def test_a_head_lets_nobody_guess_what_documents_held(world: Any) -> None:
+async def test_a_checkpoint_does_not_confirm_guesses_of_content(world: Any) -> None:
     """Heads stay for good, and copies of them, too."""
     await world.sign()
     data = (await world.newest()).data

@@ -14,7 +14,7 @@ from memnet.operations.history.sign_checkpoints import SignReport
 from tests.operations.head_scenario import HeadWorld
 from tests.operations.service_scenario import ALPHA, SCOPE
 
-# Everybody's heads: who has changed is signed for, and one user's trouble is nobody else's.
+# The checkpoints of all users: a failure for one user does not affect the others.
 
 
 USERS = [UserScope("t1", "u1"), UserScope("t1", "u2"), UserScope("t2", "u1")]
@@ -52,7 +52,7 @@ async def test_who_has_not_changed_costs_three_calls(world: Any) -> None:
     assert world.records.calls == {"list": 3, "read": 3, "write": 1}
 
 
-async def test_nobody_is_there() -> None:
+async def test_without_users_nothing_is_signed() -> None:
     assert await HeadWorld().sign_all() == SignReport()
 
 
@@ -66,8 +66,8 @@ async def test_who_fails_does_not_stop_the_others(world: Any, caplog: pytest.Log
     with caplog.at_level(logging.ERROR):
         assert await world.sign_all() == SignReport(users=3, signed=1, postponed=1, broken=1)
     [told] = caplog.records
-    assert "do not follow from what was signed" in told.getMessage()
-    assert told.user == USERS[0].prefix
+    assert told.getMessage() == "history_verification_failed"
+    assert vars(told)["user"] == USERS[0].prefix
     world.records.fate = lambda key: None
     assert await world.sign_all() == SignReport(users=3, signed=1, unchanged=1, broken=1)
 
@@ -78,7 +78,7 @@ async def test_a_user_whose_documents_are_all_gone_is_noticed(world: Any, caplog
         await world.put_back(document(USERS[1], name), None)
     with caplog.at_level(logging.ERROR):
         assert await world.sign_all() == SignReport(users=3, unchanged=2, broken=1)
-    assert [told.user for told in caplog.records] == [USERS[1].prefix]
+    assert [vars(logged)["user"] for logged in caplog.records] == [USERS[1].prefix]
 
 
 async def test_without_a_key_it_says_so_before_it_looks(world: Any) -> None:
@@ -104,7 +104,7 @@ async def test_nothing_was_signed(world_read: Any) -> None:
 
 
 async def test_it_is_the_last_over_many_pages(world_read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "HEADS_PAGE", 2)
+    monkeypatch.setattr(module, "CHECKPOINTS_PAGE", 2)
     for number in range(1, 6):
         await world_read.sign()
         assert (await world_read.newest()).sequence == number
@@ -113,16 +113,14 @@ async def test_it_is_the_last_over_many_pages(world_read: Any, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("damage", ["nonsense", "another number", "another user"])
-async def test_what_is_no_head_of_this_place_is_told(world_read: Any, damage: Any) -> None:
+async def test_a_blob_that_is_not_the_checkpoint_of_its_name_is_reported(world_read: Any, damage: Any) -> None:
     await world_read.sign()
     other = HeadWorld()
     await other.count_up(1, type(ALPHA)(UserScope("t1", "u2"), "projects", "alpha.json"))
     await other.sign(UserScope("t1", "u2"))
-    data, place = {
-        "nonsense": (b"{}", 1),
-        "another number": ((await world_read.newest()).data, 2),
-        "another user": ((await other.newest(UserScope("t1", "u2"))).data, 1),
-    }[damage]
+    own, another = await world_read.newest(), await other.newest(UserScope("t1", "u2"))
+    assert another is not None
+    data, place = {"nonsense": (b"{}", 1), "another number": (own.data, 2), "another user": (another.data, 1)}[damage]
     world_read.records.tamper(checkpoint_key(SCOPE, place), data)
     with pytest.raises(HistoryCorrupt) as raised:
         await world_read.newest()

@@ -9,13 +9,13 @@ import orjson
 import pytest
 
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.signing_keys import MemorySigningKeys
+from memnet.adapters.memory.keys import MemorySigningKeys
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.signature import by_id
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.checkpoint import checkpoint_key
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.history.baselines import read_baseline, store_baseline
+from memnet.stores import read_baseline, store_baseline
 from tests.operations.baseline_scenario import retain
 from tests.operations.head_scenario import BETA, HeadWorld
 from tests.operations.service_scenario import ALPHA, SCOPE
@@ -24,7 +24,7 @@ from tests.operations.service_scenario import ALPHA, SCOPE
 @pytest.fixture
 async def world() -> AsyncIterator[Any]:
     """Alpha with five changes and beta with two; heads after alpha's second, third and fifth."""
-    made = HeadWorld()
+    made: Any = HeadWorld()
     await made.changed(BETA, 2)
     made.alpha = []
     for times in (2, 1, 2):
@@ -111,7 +111,7 @@ async def test_a_cut_end_with_a_document_to_match_is_named(world: Any, keep: Any
 
 
 @pytest.mark.parametrize(("number", "head"), [(1, 1), (2, 1), (3, 2), (4, 3), (5, 3)])
-async def test_a_chain_that_was_written_anew_is_named(world: Any, number: Any, head: Any) -> None:
+async def test_a_rewritten_chain_is_reported(world: Any, number: Any, head: Any) -> None:
     """From one record on, every hash and the document to match: of the chain alone, nothing shows."""
     await world.write_anew(ALPHA, number, "svc-mallory")
     heads, alpha, beta = await world.faults()
@@ -170,11 +170,12 @@ async def test_a_baseline_takes_nothing_from_the_heads(world: Any, sequence: Any
 async def test_a_baseline_that_was_made_up_in_a_signed_place_is_named(world: Any, sealed: Any) -> None:
     """The baseline and the document agree on another content: the record that was signed contradicts them.
 
-    Open, as whoever can write to the storage can make it; or sealed, as who has the user's data key besides.
+    Unsealed, as made with write access to the storage; or sealed, as made with the user's data key too.
     """
     await retain(world, ALPHA, 5)
     head = await world.head()
     stored = await read_baseline(SCOPE, head.doc_id, audit=world.audit)
+    assert stored is not None
     forged = replace(stored, content={**stored.content, "summary": "forged"})
     await world.audit.delete_baseline(SCOPE, head.change_id(5))
     if sealed:
@@ -231,7 +232,7 @@ async def test_a_removed_head_is_named(world: Any, number: Any) -> None:
     assert await world.faults() == [f"heads/{number:012d}: the head is missing", None, None]
 
 
-async def test_a_vault_that_lost_the_key_is_told(world: Any) -> None:
+async def test_a_vault_that_lost_the_key_is_reported(world: Any) -> None:
     assert (await world.faults(keys=MemorySigningKeys(SequentialIds())))[0].startswith(
         "heads/000000000001: signed with the key"
     )

@@ -22,7 +22,7 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.operations.replay.snapshots import read_snapshot, store_snapshot
-from memnet.operations.sealing.key_ring import KeyRing
+from memnet.stores import KeyRing
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation, snapshot
 from tests.operations.vault_scenario import ACTOR, Crash, VaultWorld

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
+from memnet.adapters.memory.keys import MemoryTenantKeys
+from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey
@@ -16,16 +17,16 @@ from memnet.domain.documents.commands import IfMatch
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.history.audit_records import read_records
-from memnet.operations.sealing.key_ring import KeyRing
-from memnet.operations.sealing.rotate_keys import AT_ONCE, RotationReport, rotate_keys
+from memnet.operations.sealing.rotate_keys import RotationReport, rotate_keys
+from memnet.paging import MAX_CONCURRENCY
+from memnet.stores import KeyRing, read_records
 from memnet.wiring import in_memory
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE
 from tests.operations.erasure_scenario import SETTINGS, U1, ErasureWorld, alpha
 from tests.operations.vault_scenario import Crash, VaultWorld
 
-USERS = [UserScope("t1", f"u{number}") for number in range(1, AT_ONCE + 5)]
+USERS = [UserScope("t1", f"u{number}") for number in range(1, MAX_CONCURRENCY + 5)]
 STEPS = 6
 """A read and a write for each of three users."""
 NEIGHBOUR = UserScope("t10", "u1")
@@ -45,7 +46,7 @@ async def versions(world: VaultWorld, scopes: Sequence[UserScope]) -> set[str]:
     return {key.tenant_key_version for scope in scopes for key in (await world.data_keys(scope)).keys}
 
 
-async def test_a_tenants_rotation_wraps_all_its_users_keys_anew_and_nobody_elses() -> None:
+async def test_a_tenants_rotation_wraps_the_keys_of_its_users_only() -> None:
     world = VaultWorld()
     sealed = await sealed_for(world, [*USERS, NEIGHBOUR])
     before = await world.data_keys(NEIGHBOUR)
@@ -80,7 +81,7 @@ async def test_a_users_rotation_adds_a_key_that_seals_from_then_on() -> None:
     await check(world, sealed)
 
 
-async def test_all_of_a_users_keys_are_wrapped_anew() -> None:
+async def test_all_keys_of_a_user_are_wrapped_again() -> None:
     world = VaultWorld()
     sealed = await sealed_for(world, [SCOPE])
     for _ in range(3):
@@ -126,7 +127,7 @@ async def test_the_steps_of_a_rotation_are_all_crashed_at() -> None:
     assert len(world.steps.seen) == STEPS
 
 
-async def test_writers_go_on_while_keys_are_rotated_by_several_at_once() -> None:
+async def test_writers_continue_while_several_processes_rotate_keys() -> None:
     world, users = VaultWorld(), USERS[:4]
     sealed = await sealed_for(world, users)
 
@@ -150,7 +151,7 @@ async def test_writers_go_on_while_keys_are_rotated_by_several_at_once() -> None
     await check(world, sealed)
 
 
-async def test_one_users_trouble_is_told_and_stops_nobody_else() -> None:
+async def test_a_failure_for_one_user_is_counted_and_stops_no_other() -> None:
     world = VaultWorld()
     sealed = await sealed_for(world, USERS)
     stored = await world.records.read(data_keys_key(USERS[0]))
@@ -179,7 +180,7 @@ async def test_after_a_loss_that_is_accepted_the_user_can_be_written_for_again()
     world = ErasureWorld(services)
     made = await world.patch(U1, "before")
     after = replace(services.vault, keys=MemoryTenantKeys(services.ids), cache=None)
-    services.audit.vault = after  # type: ignore[misc]
+    services.audit.vault = after
     with pytest.raises(DecryptionFailed):
         await world.patch(U1, "refused", IfMatch(made.etag))
     with pytest.raises(DecryptionFailed):
@@ -189,13 +190,14 @@ async def test_after_a_loss_that_is_accepted_the_user_can_be_written_for_again()
     )
     changed = await world.patch(U1, "after", IfMatch(made.etag))
     assert changed.sequence == 2
+    assert isinstance(services.background, BackgroundTasks)
     await services.background.drain()
     # What the lost key sealed stays closed, and is not taken for something else.
     with pytest.raises(HistoryCorrupt) as refusal:
         await read_records(U1, await head_of(world), 1, 2, audit=services.audit)
-    assert refusal.value.details["reason"] == "the values of the record do not open"
+    assert refusal.value.details["reason"] == "the values of the record cannot be decrypted"
     assert len(await read_records(U1, await head_of(world), 2, 2, audit=services.audit)) == 1
-    # The next rotation of the tenant's key takes along what opens, and is over.
+    # The next rotation of the tenant's key wraps the usable keys and ends.
     report = await rotate_keys(U1.tenant_id, vault=after)
     assert report == RotationReport(report.version, users=1, rewrapped=1)
     assert await rotate_keys(U1.tenant_id, vault=after, resume=True) == RotationReport(report.version, users=1)
@@ -224,7 +226,7 @@ async def test_a_vault_that_fails_on_the_way_stops_it() -> None:
     sealed = await sealed_for(world, USERS)
     rotate = world.keys.rotate
 
-    async def rotate_then_fail(tenant_id: str) -> Any:  # type: ignore[no-untyped-def]
+    async def rotate_then_fail(tenant_id: str) -> Any:
         made = await rotate(tenant_id)
         world.keys.down = True
         return made
@@ -237,7 +239,7 @@ async def test_a_vault_that_fails_on_the_way_stops_it() -> None:
     assert (await rotate_keys("t1", vault=world.vault, resume=True)).rewrapped == len(USERS)
 
 
-async def test_a_users_new_key_that_cannot_be_stored_is_told() -> None:
+async def test_a_new_key_that_cannot_be_stored_is_an_error() -> None:
     world = VaultWorld()
     sealed = await sealed_for(world, [SCOPE])
     world.records.fate = lambda key: "lost"
@@ -255,6 +257,6 @@ async def test_where_there_are_no_keys_none_are_made(user: str | None) -> None:
 
 
 @pytest.mark.parametrize(("tenant", "user"), [("t1/users/u1", None), ("", None), ("t1", "../u1")])
-async def test_an_id_that_is_none_is_told(tenant: str, user: str | None) -> None:
+async def test_an_invalid_id_is_refused(tenant: str, user: str | None) -> None:
     with pytest.raises(InvalidIdentifier):
         await rotate_keys(tenant, user, vault=VaultWorld().vault)

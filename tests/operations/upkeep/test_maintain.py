@@ -17,7 +17,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.freshness import plan_freshness
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, Step, profiles_maintaining
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.operations.upkeep.maintain import (
     MaintenanceResult,
     Outcome,

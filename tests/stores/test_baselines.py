@@ -3,37 +3,40 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
+import orjson
 import pytest
 
+from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.governance.retention_run import RetentionRun
-from memnet.operations.history.baselines import (
+from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.paging import rows
+from memnet.stores import baselines as module
+from memnet.stores import (
     list_baselines,
     next_baseline,
-    open_baseline,
     read_baseline,
     read_history,
     store_baseline,
+    unseal_baseline,
 )
-from memnet.operations.sealing.rotate_keys import rotate_keys
 from tests.memory_blobs import storage_of
 from tests.operations.baseline_scenario import retain
 from tests.operations.retention_scenario import DAY, RetentionWorld, put
-from tests.operations.service_scenario import ALPHA, SCOPE, Service
-from tests.services import service_of
+from tests.operations.service_scenario import ALPHA, SCOPE
 
 # Which documents begin with a baseline.
 
 
 async def test_by_document_the_newest_last_over_pages(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(list_baselines.__globals__, "PAGE", 2)
+    monkeypatch.setattr(module, "rows", partial(rows, size=2))
     for change in ("d-000000000002", "d-000000000010", "d-1-000000000001", "e-000000000001"):
         await service.audit.append_baseline(SCOPE, change, b"x")
     assert await list_baselines(SCOPE, audit=service.audit) == {
@@ -63,59 +66,65 @@ async def test_none_then_the_newest() -> None:
     assert await read_baseline(SCOPE, doc_id, audit=world.audit) is None
     await retain(world, ALPHA, 2)
     found = await read_baseline(SCOPE, doc_id, audit=world.audit)
+    assert found is not None
     assert (found.sequence, found.key, found.content["summary"]) == (2, ALPHA, "0")
 
 
-async def test_one_that_gives_way_to_a_newer_one_meanwhile() -> None:
+async def test_a_baseline_that_is_replaced_during_the_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world, doc_id = await aged()
     twin = world.twin()
     await retain(twin, ALPHA, 3)
     await retain(world, ALPHA, 2)
     read, change = world.audit.read_baseline, f"{doc_id}-000000000003"
+    newer = await twin.audit.read_baseline(SCOPE, change)
+    assert newer is not None
 
-    async def replaced(scope: Any, name: str) -> Any:
-        world.audit.read_baseline = read
-        await world.audit.append_baseline(scope, change, await twin.audit.read_baseline(scope, change))
+    async def replaced(scope: UserScope, name: str) -> bytes | None:
+        monkeypatch.undo()
+        await world.audit.append_baseline(scope, change, newer)
         await world.audit.delete_baseline(scope, name)
         return await read(scope, name)
 
-    world.audit.read_baseline = replaced
-    assert (await read_baseline(SCOPE, doc_id, audit=world.audit)).sequence == 3
+    monkeypatch.setattr(world.audit, "read_baseline", replaced)
+    found = await read_baseline(SCOPE, doc_id, audit=world.audit)
+    assert found is not None
+    assert found.sequence == 3
 
 
-async def test_what_is_none_is_told() -> None:
+async def test_a_blob_that_is_not_a_baseline_is_reported() -> None:
     world, doc_id = await aged()
     await world.audit.append_baseline(SCOPE, f"{doc_id}-000000000001", b"{}")
     with pytest.raises(HistoryCorrupt):
         await read_baseline(SCOPE, doc_id, audit=world.audit)
 
 
-# What a history begins with, opened: with the key of then, in its own place, and for nobody without a vault.
+# Unsealing a baseline: with the key that sealed it, and only at its own location.
 
 
-async def stored(service: Service) -> Any:
-    """A baseline of the second of three changes, as it lies there."""
+async def stored(service: Any) -> tuple[baselines.Baseline, BaselineLocation]:
+    """The stored, sealed baseline of the second of three changes."""
     await service.count_up(3)
     await retain(service, ALPHA, 2)
     name = (await service.head()).change_id(2)
     found = baselines.load(await service.audit.read_baseline(SCOPE, name))
+    assert found is not None
     assert found.is_sealed
     return found, BaselineLocation(SCOPE, name)
 
 
 async def test_what_was_sealed_comes_back_and_an_open_one_is_refused(service: Any) -> None:
     found, place = await stored(service)
-    opened = await open_baseline(found, place, vault=service.vault)
+    opened = await unseal_baseline(found, place, vault=service.vault)
     assert (opened.is_sealed, opened.content["summary"]) == (False, "note 1")
     with pytest.raises(HistoryCorrupt):
-        await open_baseline(opened, place, vault=service.vault)
+        await unseal_baseline(opened, place, vault=service.vault)
 
 
 async def test_an_older_key_opens_it(service: Any) -> None:
     found, place = await stored(service)
     await rotate_keys("t1", "u1", vault=service.vault)
     service.vault.cache.forget(SCOPE)
-    assert not (await open_baseline(found, place, vault=service.vault)).is_sealed
+    assert not (await unseal_baseline(found, place, vault=service.vault)).is_sealed
 
 
 async def test_without_its_key_it_is_named(service: Any) -> None:
@@ -123,7 +132,7 @@ async def test_without_its_key_it_is_named(service: Any) -> None:
     service.vault.cache.forget(SCOPE)
     await service.key_records.delete(data_keys_key(SCOPE))
     with pytest.raises(HistoryCorrupt) as caught:
-        await open_baseline(found, place, vault=service.vault)
+        await unseal_baseline(found, place, vault=service.vault)
     assert caught.value.details == {"change_id": place.change_id, "reason": "the values of the baseline do not open"}
 
 
@@ -135,10 +144,10 @@ async def test_in_anothers_place_or_altered_it_is_named(service: Any) -> None:
         (replace(found, actor="svc-mallory"), place),
     ):
         with pytest.raises(HistoryCorrupt):
-            await open_baseline(baseline, where, vault=service.vault)
+            await unseal_baseline(baseline, where, vault=service.vault)
 
 
-async def test_a_vault_that_is_down_is_told_as_for_records(service: Any) -> None:
+async def test_a_vault_that_is_down_is_unavailable_as_for_records(service: Any) -> None:
     found, place = await stored(service)
     service.vault.cache.forget(SCOPE)
 
@@ -147,27 +156,29 @@ async def test_a_vault_that_is_down_is_told_as_for_records(service: Any) -> None
 
     service.tenant_keys.version = down
     with pytest.raises(VaultUnavailable):
-        await open_baseline(found, place, vault=service.vault)
+        await unseal_baseline(found, place, vault=service.vault)
 
 
 # A baseline is put in its place once, sealed where there is a vault; the same is what says the same.
 
 
-async def made(service: Service) -> Any:
-    """The baseline of the second of three changes, which does not stand any more."""
+async def made(service: Any) -> baselines.Baseline:
+    """The baseline of the second of three changes, deleted from the store."""
     await service.count_up(3)
     await retain(service, ALPHA, 2)
     head = await service.head()
     found = await read_baseline(SCOPE, head.doc_id, audit=service.audit)
+    assert found is not None
     await service.audit.delete_baseline(SCOPE, found.change_id)
     return found
 
 
-async def lying(service: Service, baseline: Any) -> bytes:
-    return await service.audit.read_baseline(SCOPE, baseline.change_id)
+async def lying(service: Any, baseline: baselines.Baseline) -> bytes:
+    data: bytes | None = await service.audit.read_baseline(SCOPE, baseline.change_id)
+    return data or b""
 
 
-async def test_it_stands_sealed_and_reads_as_it_was(service: Any) -> None:
+async def test_a_baseline_is_stored_sealed_and_read_unchanged(service: Any) -> None:
     baseline = await made(service)
     await store_baseline(baseline, audit=service.audit)
     assert b"note 1" not in await lying(service, baseline)
@@ -224,10 +235,16 @@ async def test_keys_that_do_not_open_seal_nothing(service: Any) -> None:
     await service.key_records.write(data_keys_key(SCOPE), b"{}", replaces=stored.storage_etag)
     with pytest.raises(DecryptionFailed):
         await store_baseline(baseline, audit=service.audit)
-    assert await lying(service, baseline) is None
+    assert await lying(service, baseline) == b""
 
 
 # A history is read whole, also while its beginning is removed.
+
+
+async def current(world: RetentionWorld) -> envelope.Envelope:
+    stored = await world.documents.get(ALPHA)
+    assert stored is not None
+    return envelope.load(stored.data)
 
 
 async def aged_read() -> tuple[RetentionWorld, envelope.Envelope]:
@@ -236,8 +253,7 @@ async def aged_read() -> tuple[RetentionWorld, envelope.Envelope]:
     for number in range(2, 7):
         await world.change(ALPHA, put("/summary", str(number)))
     await world.sweep()
-    stored = await world.documents.get(ALPHA)
-    return world, envelope.load(stored.data)
+    return world, await current(world)
 
 
 async def test_from_the_first_record_or_from_the_baseline() -> None:
@@ -246,25 +262,27 @@ async def test_from_the_first_record_or_from_the_baseline() -> None:
     assert (baseline, [record["sequence"] for record in records]) == (None, [1, 2, 3, 4, 5, 6])
     await retain(world, ALPHA, 4)
     baseline, records = await read_history(SCOPE, head, 5, audit=world.audit)
+    assert baseline is not None
     assert (baseline.sequence, [record["sequence"] for record in records]) == (4, [5])
     baseline, records = await read_history(SCOPE, head, 2, audit=world.audit)
+    assert baseline is not None
     assert (baseline.sequence, list(records)) == (4, [])
 
 
-@pytest.mark.parametrize("number", range(1, 7))
-async def test_removed_between_two_reads(number: Any) -> None:
+@pytest.mark.parametrize("number", [1, 3, 6])
+async def test_records_deleted_between_two_reads(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     world, head = await aged_read()
     read, calls = world.audit.read, 0
 
-    async def meanwhile(scope: Any, change: Any) -> Any:
+    async def meanwhile(scope: UserScope, change: str) -> bytes | None:
         nonlocal calls
         calls += 1
         if calls == number:
-            world.audit.read = read
+            monkeypatch.undo()
             await retain(world, ALPHA, 4)
         return await read(scope, change)
 
-    world.audit.read = meanwhile
+    monkeypatch.setattr(world.audit, "read", meanwhile)
     baseline, records = await read_history(SCOPE, head, 6, audit=world.audit)
     begin = 0 if baseline is None else baseline.sequence
     assert [record["sequence"] for record in records] == list(range(begin + 1, 7))
@@ -294,20 +312,13 @@ async def aged_next(changes: int = 9) -> RetentionWorld:
     return world
 
 
-def a_run(world: RetentionWorld) -> RetentionRun:
-    return RetentionRun(
-        SCOPE, world.catalog.retention("t1"), world.clock.now(), False, service_of(holds=world.holds, clock=world.clock)
-    )
+async def found(world: RetentionWorld, before: baselines.Baseline | None = None) -> baselines.Baseline | None:
+    policy, now = world.catalog.retention("t1"), world.clock.now()
+    return await next_baseline(ALPHA, await current(world), before, policy=policy, as_of=now, audit=world.audit)
 
 
-async def found(world: RetentionWorld, before: Any = None, **ports: Any) -> Any:
-    stored = await world.documents.get(ALPHA)
-    head = envelope.load(stored.data)
-    return await next_baseline(ALPHA, head, before, run=a_run(world), **{"audit": world.audit} | ports)
-
-
-@pytest.mark.parametrize("gone", range(10))
-async def test_the_last_change_that_is_over(gone: Any) -> None:
+@pytest.mark.parametrize("gone", [0, 1, 5, 9])
+async def test_the_last_change_that_has_expired(gone: int) -> None:
     world = await aged_next()
     world.clock.advance((365 - 8 + gone - 1) * DAY)
     baseline = await found(world)
@@ -318,23 +329,26 @@ async def test_the_last_change_that_is_over(gone: Any) -> None:
     assert (await found(world, baseline)) == (await found(world))
 
 
-async def test_it_follows_from_the_records_whoever_makes_it_and_when() -> None:
+async def test_a_baseline_follows_from_the_records_alone() -> None:
     world = await aged_next()
     world.clock.advance(360 * DAY)
     first = await found(world)
     world.clock.advance(timedelta(hours=3))
-    assert baselines.dump(await found(world)) == baselines.dump(first)
+    again = await found(world)
+    assert first is not None
+    assert again is not None
+    assert baselines.dump(again) == baselines.dump(first)
 
 
-async def test_mostly_one_record_is_read() -> None:
+async def test_usually_one_record_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await aged_next()
-    read, calls = world.audit.read, []
+    read, calls = world.audit.read, list[str]()
 
-    async def counted(scope: Any, change: Any) -> Any:
+    async def counted(scope: UserScope, change: str) -> bytes | None:
         calls.append(change)
         return await read(scope, change)
 
-    world.audit.read = counted
+    monkeypatch.setattr(world.audit, "read", counted)
     assert await found(world) is None
     assert len(calls) == 1
 
@@ -342,12 +356,11 @@ async def test_mostly_one_record_is_read() -> None:
 @pytest.mark.parametrize("member", ["timestamp", "profile_id", "values_hash", "sealed"])
 async def test_a_record_without_a_member_breaks_it(member: Any) -> None:
     world = await aged_next()
-    stored = await world.documents.get(ALPHA)
-    head = envelope.load(stored.data)
+    head = await current(world)
     name = f"{SCOPE.prefix}audit/{head.change_id(1)}.json"
-    record = envelope.orjson.loads(storage_of(world.audit).data(name))
+    record = orjson.loads(storage_of(world.audit).data(name))
     del record[member]
-    storage_of(world.audit).overwrite(name, envelope.canonical(record))
+    storage_of(world.audit).overwrite(name, canonical(record))
     world.clock.advance(400 * DAY)
     with pytest.raises(HistoryCorrupt):
         await found(world)

@@ -1,34 +1,43 @@
-"""Which adapter looks at which prerequisite: beside `wiring`, what has to be true before that can work."""
+"""Choose the adapter that checks each prerequisite of the service."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from memnet import connections
-from memnet.adapters.azure.blob_prerequisites import BlobAccess, ContainerPrerequisite, DeletionCheck
+from memnet import clients
 from memnet.adapters.azure.key_vault import open_vault
-from memnet.adapters.azure.search_prerequisites import IndexDefinitionAccess, IndexDocumentAccess
-from memnet.adapters.azure.service_bus_prerequisites import QueuePrerequisite
+from memnet.adapters.azure.prerequisites import (
+    BlobAccess,
+    ContainerPrerequisite,
+    DeletionCheck,
+    IndexDefinitionAccess,
+    IndexDocumentAccess,
+    QueuePrerequisite,
+    SecretReading,
+    SecretWriting,
+)
 from memnet.adapters.azure.service_bus_queue import DEFAULT_TIMEOUT_SECONDS, open_client
-from memnet.adapters.azure.vault_prerequisites import SecretReading, SecretWriting
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES
 from memnet.ports import Clock, Prerequisite, Prerequisites
 from memnet.settings import Settings, SettingsError
 from memnet.stores import Search
 
-VAULT_SECONDS = 2 * connections.VAULT_SECONDS
+VAULT_SECONDS = 2 * clients.VAULT_SECONDS
 
 
 @asynccontextmanager
 async def look_at(
     settings: Settings, clock: Clock, search: Search, *, receives: bool, writes_secrets: bool
 ) -> AsyncIterator[Prerequisites]:
-    """Yield what the settings name, to be looked at over connections of its own; nothing is sent yet.
+    """Yield the prerequisites of the services in the settings, with their own connections; nothing is sent yet.
 
-    `search` is that of the services. `receives`: the identity has to receive from the queues; `writes_secrets`: it has
-    to make secrets. Raises SettingsError.
+    `search` is that of the service. `receives`: the identity must be able to receive from the queues;
+    `writes_secrets`: it must be able to create secrets.
+
+    Raises:
+        SettingsError.
     """
     async with AsyncExitStack() as stack:
-        container = await connections.enter_container(stack, settings, clock)
+        container = await clients.enter_container(stack, settings, clock)
         others: list[Prerequisite] = [BlobAccess(container), DeletionCheck(container)]
         others += [IndexDefinitionAccess(search.index), IndexDocumentAccess(search.index)]
         others += await _queues(stack, settings, receives)
@@ -53,7 +62,7 @@ async def _vault(stack: AsyncExitStack, settings: Settings, writes_secrets: bool
         settings.vault_url,
         token=settings.vault_token,
         ca=settings.vault_ca,
-        timeout_seconds=connections.VAULT_SECONDS,
+        timeout_seconds=clients.VAULT_SECONDS,
     )
     try:
         secrets = await stack.enter_async_context(vault)

@@ -10,8 +10,9 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.audit_values import CLEAR
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.history.audit_records import PARALLEL, open_audit_records, read_records, read_stored_records
 from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.paging import MAX_CONCURRENCY
+from memnet.stores import read_records, read_stored_records, unseal_records
 from tests.operations.service_scenario import SCOPE, CountingAudit, Service, note
 
 # Records as they are stored: enough to follow the chain, with no key at all.
@@ -78,10 +79,11 @@ async def test_reads_go_side_by_side_but_not_all_at_once() -> None:
             finally:
                 self.now -= 1
 
-    service = Service(audit=Watched())
+    audit = Watched()
+    service = Service(audit=audit)
     await service.count_up(50)
     await records_of(service, 1, 50)
-    assert service.audit.most == PARALLEL
+    assert audit.most == MAX_CONCURRENCY
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"{", b"\xff\xff", b"[]", b'{"a": 1}', b'{"b":1,"a":2}'])
@@ -118,7 +120,7 @@ async def stored(service: Service, number: int = 4) -> Any:
 
 async def test_what_was_written_comes_back_in_order(service: Any) -> None:
     records = await stored(service)
-    opened = await open_audit_records(SCOPE, records, vault=service.vault)
+    opened = await unseal_records(SCOPE, records, vault=service.vault)
     assert [record["ops"][-1]["value"] for record in opened] == [f"note {number}" for number in range(4)]
     assert [record["change_id"] for record in opened] == list(records)
 
@@ -139,7 +141,7 @@ async def test_the_keys_are_read_once_for_all_and_older_ones_open(service: Any) 
         return await read(key)
 
     service.key_records.read = counted
-    assert len(await open_audit_records(SCOPE, records, vault=service.vault)) == 3
+    assert len(await unseal_records(SCOPE, records, vault=service.vault)) == 3
     assert reads == ["data"]
 
 
@@ -147,10 +149,10 @@ async def test_a_record_in_anothers_place_is_named(service: Any) -> None:
     records = await stored(service)
     first, second, *_ = records
     with pytest.raises(HistoryCorrupt) as caught:
-        await open_audit_records(SCOPE, {first: records[first], second: records[first]}, vault=service.vault)
+        await unseal_records(SCOPE, {first: records[first], second: records[first]}, vault=service.vault)
     assert caught.value.details["change_id"] == second
     with pytest.raises(HistoryCorrupt):
-        await open_audit_records(UserScope("t1", "u2"), records, vault=service.vault)
+        await unseal_records(UserScope("t1", "u2"), records, vault=service.vault)
 
 
 async def test_without_its_key_a_record_is_named(service: Any) -> None:
@@ -158,13 +160,13 @@ async def test_without_its_key_a_record_is_named(service: Any) -> None:
     service.vault.cache.forget(SCOPE)
     await service.key_records.delete(data_keys_key(SCOPE))
     with pytest.raises(HistoryCorrupt) as caught:
-        await open_audit_records(SCOPE, records, vault=service.vault)
+        await unseal_records(SCOPE, records, vault=service.vault)
     assert caught.value.details["change_id"] == next(iter(records))
 
 
 async def test_a_record_that_lies_open_where_it_should_be_sealed_is_named(service: Any) -> None:
     records = await stored(service)
     name = next(iter(records))
-    (opened, *_) = await open_audit_records(SCOPE, records, vault=service.vault)
+    (opened, *_) = await unseal_records(SCOPE, records, vault=service.vault)
     with pytest.raises(HistoryCorrupt):
-        await open_audit_records(SCOPE, {name: opened}, vault=service.vault)
+        await unseal_records(SCOPE, {name: opened}, vault=service.vault)

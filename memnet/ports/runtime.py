@@ -1,4 +1,4 @@
-"""Time, chance and how much may be asked."""
+"""Time, identifiers and quotas."""
 
 from datetime import datetime
 from typing import Protocol
@@ -15,7 +15,7 @@ class Clock(Protocol):
 
 
 class IdGenerator(Protocol):
-    """Fresh identifiers."""
+    """Random identifiers and secrets."""
 
     def new(self) -> str:
         """Return a random UUID in its canonical text form."""
@@ -27,7 +27,7 @@ class IdGenerator(Protocol):
 
 
 class Quota(Protocol):
-    """How much a user and a principal may ask for."""
+    """The request quotas of users and principals."""
 
     async def take(self, scope: UserScope, principal: str) -> None:
         """Count one request against both. Raises QuotaExceeded with `retry_after` in whole seconds."""

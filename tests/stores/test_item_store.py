@@ -1,4 +1,4 @@
-"""The RecordStore."""
+"""The ItemStore."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.ports import StoreConflict
-from memnet.stores import RecordStore
+from memnet.stores import ItemStore
 
 SCOPE = UserScope("t1", "u1")
 KEY = ItemKey(SCOPE, ItemKind.SNAPSHOTS, "c_1/s_1")
@@ -16,7 +16,7 @@ DATA = '{"sealed":"naïve 文档 🙂"}'.encode()
 
 
 async def listed(
-    records: RecordStore, whose: UserScope | str, kind: ItemKind = ItemKind.SNAPSHOTS, limit: int = 2
+    records: ItemStore, whose: UserScope | str, kind: ItemKind = ItemKind.SNAPSHOTS, limit: int = 2
 ) -> list[ItemKey]:
     found: list[ItemKey] = []
     cursor: str | None = None

@@ -14,10 +14,10 @@ from memnet.domain.replay.snapshot import snapshot_key
 from memnet.domain.sealing import data_keys
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
 from memnet.domain.sealing.sealing import DataKey
-from memnet.operations.sealing.key_ring import ATTEMPTS, KeyRing, read_data_keys
 from memnet.operations.sealing.rotate_keys import rotate_keys
 from memnet.ports import StoreConflict
-from memnet.stores import Vault
+from memnet.stores import KeyRing, Vault, read_data_keys
+from memnet.stores.key_ring import ATTEMPTS
 from tests.domain.snapshot_samples import SCOPE, snapshot
 from tests.operations.vault_scenario import VaultWorld
 
@@ -88,7 +88,7 @@ async def test_it_is_the_last_one_and_remembered() -> None:
     assert vault.cache.current(SCOPE) == second
 
 
-async def test_a_vault_that_is_down_and_keys_that_do_not_open_are_told() -> None:
+async def test_a_vault_that_is_down_and_unusable_keys_are_errors() -> None:
     world = VaultWorld()
     await KeyRing(world.vault).add(SCOPE, None, None)
     world.keys.down = True
@@ -101,7 +101,7 @@ async def test_a_vault_that_is_down_and_keys_that_do_not_open_are_told() -> None
         await KeyRing(world.vault).current(SCOPE)
 
 
-# Whoever needs a key gets the stored one; the first one is made once, however many need it.
+# Every caller gets the stored key; the first one is created once.
 
 
 def process(world: VaultWorld) -> Vault:
@@ -315,7 +315,7 @@ async def test_keys_that_do_not_open_are_not_replaced() -> None:
 async def test_a_store_that_never_shows_the_winner_is_unavailable() -> None:
     world = VaultWorld()
     world.records.fate = lambda key: "repeated"
-    world.records.read = nothing  # type: ignore[method-assign, assignment]
+    world.records.read = nothing  # type: ignore[method-assign]
     with pytest.raises(Unavailable):
         await KeyRing(world.vault).seal(KEY, b"x")
     assert world.steps.seen == ["write keys"] * ATTEMPTS

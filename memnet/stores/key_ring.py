@@ -1,26 +1,43 @@
-"""The data keys of users: wrapped in storage by their tenant's key, opened here, and used to seal."""
+"""The data keys of users: stored wrapped by their tenant's key, and used here to seal and unseal."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from memnet.domain.core.errors import DecryptionFailed, Unavailable
+from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey
 from memnet.domain.sealing import data_keys, sealing
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
 from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey, WrappedKey
-from memnet.ports import StoreConflict
-from memnet.stores import RecordStore, Vault
+from memnet.paging import retry_conflicts
+from memnet.ports import Clock, DataKeyCache, IdGenerator, TenantKeys
+from memnet.stores.user_items import ItemStore
 
 ATTEMPTS = 4
-"""A lost race is settled at the second look: the winner's key is there."""
+"""The second attempt after a lost race finds the key of the winner."""
 
 
-async def read_data_keys(scope: UserScope, *, records: RecordStore) -> tuple[DataKeys, StorageETag] | None:
-    """Return a user's wrapped data keys and the tag that guards their next write, or None if there are none yet.
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """The store of the wrapped data keys, the keys that unwrap them, and the source of random bytes."""
 
-    Nothing is unwrapped, so the vault is not called. Raises DecryptionFailed, Unavailable.
+    records: ItemStore
+    keys: TenantKeys
+    ids: IdGenerator
+    clock: Clock
+    cache: DataKeyCache | None = None
+    """None: each call reads and unwraps the keys it needs."""
+
+
+async def read_data_keys(scope: UserScope, *, records: ItemStore) -> tuple[DataKeys, StorageETag] | None:
+    """Return a user's wrapped data keys and the tag that guards their next write; None if there are none.
+
+    Nothing is unwrapped, so the key vault is not called.
+
+    Raises:
+        DecryptionFailed, Unavailable.
     """
     stored = await records.read(data_keys_key(scope))
     return None if stored is None else (data_keys.load(stored.data), stored.storage_etag)
@@ -30,44 +47,36 @@ async def read_data_keys(scope: UserScope, *, records: RecordStore) -> tuple[Dat
 class KeyRing:
     """The data keys of users.
 
-    Each method raises DecryptionFailed if the user's keys do not open, VaultUnavailable, and Unavailable.
+    Each method raises DecryptionFailed if the user's keys cannot be unwrapped, VaultUnavailable, and Unavailable.
     """
 
     vault: Vault
 
-    async def read(self, scope: UserScope) -> tuple[DataKeys, StorageETag] | None:
-        """Return what `read_data_keys` returns."""
-        return await read_data_keys(scope, records=self.vault.records)
-
     async def current(self, scope: UserScope) -> DataKey | None:
-        """Read the key that seals new records, and cache it; None if the user has none yet."""
-        found = await self.read(scope)
+        """Read the key that seals new items, and cache it; None if the user has none."""
+        found = await read_data_keys(scope, records=self.vault.records)
         if found is None:
             return None
         return self._cached(scope, await self.unwrap(scope, found[0].current), is_current=True)
 
     async def get_or_create(self, scope: UserScope) -> DataKey:
-        """Return the cached key, else the stored one, else a new one once it is stored.
+        """Return the cached key, else the stored one, else create one.
 
-        A key that lost the race to be the first seals nothing.
+        A key is used only after it is stored: one that loses the race to be the first seals nothing.
         """
         known = None if self.vault.cache is None else self.vault.cache.current(scope)
         if known is not None:
             return known
-        for _ in range(ATTEMPTS):
-            found = await self.current(scope)
-            if found is not None:
-                return found
-            try:
-                return await self.add(scope, None, None)
-            except StoreConflict:
-                continue
-        raise Unavailable(dependency="blob_storage")
+        return await retry_conflicts(partial(self._current_or_new, scope), attempts=ATTEMPTS)
+
+    async def _current_or_new(self, scope: UserScope) -> DataKey:
+        return await self.current(scope) or await self.add(scope, None, None)
 
     async def add(self, scope: UserScope, after: DataKeys | None, tag: StorageETag | None) -> DataKey:
         """Append a new key to the keys `after`, which were read with `tag`, and return it.
 
-        Raises StoreConflict if they are not the newest any more.
+        Raises:
+            StoreConflict: The stored keys have changed since.
         """
         tenant_key = await self.vault.keys.newest(scope.tenant_id)
         data_key = DataKey(self.vault.ids.new(), self.vault.ids.secret(KEY_BYTES))
@@ -84,7 +93,7 @@ class KeyRing:
         return self._cached(scope, data_key, is_current=True)
 
     async def find(self, scope: UserScope, key_ids: Collection[str]) -> Mapping[str, DataKey]:
-        """Return by id those of the keys that exist and open. Cached ones are not read again."""
+        """Return by id those of the keys that exist and can be unwrapped. Cached keys are not read again."""
         cache = self.vault.cache
         known = {key_id: cache.find(scope, key_id) for key_id in key_ids} if cache else {}
         found = {key_id: key for key_id, key in known.items() if key is not None}
@@ -92,7 +101,7 @@ class KeyRing:
         if not missing:
             return found
         try:
-            stored = await self.read(scope)
+            stored = await read_data_keys(scope, records=self.vault.records)
         except DecryptionFailed:
             return found
         for wrapped in filter(None, map(stored[0].find, missing) if stored else ()):
@@ -104,22 +113,22 @@ class KeyRing:
         return found
 
     async def unwrap(self, scope: UserScope, wrapped: WrappedKey) -> DataKey:
-        """Open a wrapped key with the tenant's key."""
+        """Unwrap a data key with the tenant's key."""
         tenant_key = await self.vault.keys.version(scope.tenant_id, wrapped.tenant_key_version)
         return sealing.unwrap(wrapped, scope, tenant_key=tenant_key.secret)
 
     async def seal(self, key: ItemKey, plaintext: bytes) -> bytes:
-        """Encrypt a record with the user's current key. The result opens as the record `key` and nowhere else."""
+        """Encrypt an item with the user's current key, bound to the location `key`."""
         data_key = await self.get_or_create(key.scope)
         return sealing.seal(plaintext, key, data_key=data_key, nonce=self.vault.ids.secret(NONCE_BYTES))
 
     async def unseal(self, key: ItemKey, data: bytes) -> bytes:
-        """Decrypt what `seal` made for the record `key`, with any of the user's keys.
+        """Decrypt what `seal` returned for the item `key`, with any of the user's keys.
 
-        The cache is not used: a key that was removed from storage opens nothing.
+        The cache is not used: a key that was removed from storage decrypts nothing.
         """
         key_id = sealing.sealing_key_id(data)
-        found = await self.read(key.scope)
+        found = await read_data_keys(key.scope, records=self.vault.records)
         wrapped = found and found[0].find(key_id)
         if not wrapped:
             raise DecryptionFailed()

@@ -1,4 +1,4 @@
-"""Opens what the settings name, each connection for as long as the stack it is given; `wiring` puts them together."""
+"""Connect to the services in the settings. Each client is closed with the exit stack it is given."""
 
 from contextlib import AsyncExitStack
 from importlib.metadata import version
@@ -33,7 +33,7 @@ LONGEST_BUDGET = 150.0
 
 
 async def enter_quota(stack: AsyncExitStack, settings: Settings, clock: Clock) -> LimitsQuota:
-    """Counters where MEMNET_QUOTA_URL says. Raises SettingsError."""
+    """Connect to the counters of MEMNET_QUOTA_URL. Raises SettingsError."""
     quota = open_quota(
         settings.quota_url,
         per_user=settings.quota_per_user,
@@ -84,7 +84,7 @@ async def enter_search(stack: AsyncExitStack, settings: Settings, blobs: Blobs, 
 
 
 async def enter_embedder(stack: AsyncExitStack, settings: Settings) -> Embedder | None:
-    """What MEMNET_EMBEDDINGS says; nothing is loaded or sent yet, but what cannot work raises SettingsError."""
+    """Create the embedder of MEMNET_EMBEDDINGS; nothing is loaded or sent yet. Raises SettingsError."""
     if settings.embeddings == "none":
         return None
     if settings.embeddings == "local":
@@ -121,8 +121,7 @@ async def enter_vault(
     """Open the keys in the vault of MEMNET_VAULT_URL. Raises SettingsError."""
     # Not at the top: importing the client takes a while, which only those wait who use it.
     from memnet.adapters.azure.key_vault import open_vault
-    from memnet.adapters.azure.key_vault_keys import KeyVaultTenantKeys
-    from memnet.adapters.azure.key_vault_signing import KeyVaultSigningKeys
+    from memnet.adapters.azure.key_vault_keys import KeyVaultSigningKeys, KeyVaultTenantKeys
 
     vault = open_vault(
         settings.vault_url, token=settings.vault_token, ca=settings.vault_ca, timeout_seconds=VAULT_SECONDS
@@ -169,7 +168,7 @@ async def enter_queue(stack: AsyncExitStack, settings: Settings, telemetry: Tele
 async def enter_telemetry(
     stack: AsyncExitStack, settings: Settings, clock: Clock, ids: IdGenerator, part: str
 ) -> Telemetry:
-    """What MEMNET_TELEMETRY and MEMNET_PROMETHEUS_ADDRESS say, for a process that is a `part` of the service.
+    """Connect the telemetry of MEMNET_TELEMETRY and MEMNET_PROMETHEUS_ADDRESS, for the process `part`.
 
     Raises SettingsError. Without them nothing is loaded.
     """

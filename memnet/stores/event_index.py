@@ -1,0 +1,239 @@
+"""The indexes of events: the register of small blobs below search/ that names them, and writes to all of them."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memnet.domain.core.errors import ErasureRunning, Unavailable
+from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.events.event import EventKey, StoredEvent
+from memnet.domain.events.event_search import IndexDocument, Vector
+from memnet.domain.events.index_layout import (
+    LAYOUT,
+    REBUILD,
+    REGISTER,
+    IndexVersion,
+    Layout,
+    dump_layout,
+    load_layout,
+    load_reindexing,
+)
+from memnet.ports import Embedder, EventIndex, IdGenerator, IndexMissing, StoreConflict, StoredBlob
+from memnet.stores.blobs import Blobs
+from memnet.stores.erasures import ErasureStore
+
+UPLOAD_SECONDS = 300.0
+"""The timeout of one upload: well below the time for which an erasure waits for writes that began before it."""
+PAGE = 900
+log = logging.getLogger(__name__)
+
+
+class SearchRegister:
+    """The layout of the indexes, and other small records about them."""
+
+    def __init__(self, blobs: Blobs, *, fresh_seconds: float = 2.0) -> None:
+        """`fresh_seconds` is how long this process may use a layout before it reads it again."""
+        self.fresh_seconds = fresh_seconds
+        self._blobs = blobs
+        self._known: StoredBlob | None = None
+        self._layout: Layout | None = None
+        self._asked_at: float | None = None
+
+    async def recent(self) -> Layout | None:
+        """Return the layout, at most `fresh_seconds` old, or None if there is none. Raises Unavailable."""
+        # The loop's time is monotonic; it is taken before the read, so the age is never understated.
+        now = asyncio.get_running_loop().time()
+        if self._asked_at is None or now - self._asked_at >= self.fresh_seconds:
+            stored = await self._blobs.storage.get(_name(LAYOUT), self._known)
+            if stored is not self._known or stored is None:
+                self._known = stored
+                self._layout = None if stored is None else load_layout(stored.data)
+            self._asked_at = now
+        return self._layout
+
+    async def read(self, name: str) -> StoredBlob | None:
+        """Return the current record, or None if it does not exist. Raises Unavailable."""
+        return await self._blobs.storage.get(_name(name))
+
+    async def write(self, name: str, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+        """Write a record if its tag is `replaces`, or, with None, if it does not exist; return the new tag.
+
+        Raises:
+            StoreConflict: The record has another tag.
+            Unavailable: The outcome is unknown.
+        """
+        self._asked_at = None if name == LAYOUT else self._asked_at
+        tag = await self._blobs.storage.put(_name(name), data, replaces=replaces)
+        self._asked_at = None if name == LAYOUT else self._asked_at
+        return tag
+
+
+def _name(name: str) -> str:
+    return f"{REGISTER}{name}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The indexes of events and what writing to them needs; without an embedder, search ranks by words alone."""
+
+    index: EventIndex
+    register: SearchRegister
+    fences: ErasureStore
+    """Events of users who have a fence are not indexed."""
+    embedder: Embedder | None = None
+
+    @property
+    def model(self) -> str | None:
+        """The configured embeddings' model."""
+        return None if self.embedder is None else self.embedder.name
+
+    @property
+    def dimensions(self) -> int:
+        """The configured embeddings' dimensions; 0 without a model."""
+        return 0 if self.embedder is None else self.embedder.dimensions
+
+    def new_version(self, ids: IdGenerator) -> IndexVersion:
+        """Return an index with a new name for the configured embeddings. Nothing is created."""
+        return IndexVersion(self.index.new_name(ids.new().rpartition("-")[2]), self.model, self.dimensions)
+
+
+async def ensure_index(search: Search, ids: IdGenerator) -> Layout:
+    """Return the layout, at most `fresh_seconds` old; create the first index if there is none. Raises Unavailable."""
+    layout = await search.register.recent()
+    if layout is not None:
+        return layout
+    version = search.new_version(ids)
+    await search.index.create(version)
+    layout = Layout(version)
+    try:
+        await search.register.write(LAYOUT, dump_layout(layout), replaces=None)
+    except StoreConflict:
+        stored = await search.register.read(LAYOUT)
+        if stored is None:
+            raise
+        layout = load_layout(stored.data)
+        if layout.serving.name != version.name:
+            await search.index.drop(version.name)
+    return layout
+
+
+async def find_indexes(*, search: Search) -> Sequence[str]:
+    """Return the names of the serving index, the one being built, and those a rebuild has yet to drop.
+
+    Some of them may no longer exist. Reads the current records, not the layout that this process remembers.
+
+    Raises:
+        Unavailable.
+    """
+    # In this order: a rebuild that advances in between is covered by its record, which names all its indexes.
+    layout = await search.register.read(LAYOUT)
+    rebuild = await search.register.read(REBUILD)
+    named = [] if layout is None else [version.name for version in load_layout(layout.data).versions]
+    named += [] if rebuild is None else load_reindexing(rebuild.data).names
+    return list(dict.fromkeys(named))
+
+
+async def count_indexed(scope: UserScope, *, search: Search) -> int:
+    """Return how many events of a user the indexes show, each counted once. Raises Unavailable."""
+    shown: set[str] = set()
+    for name in await find_indexes(search=search):
+        after: str | None = None
+        try:
+            while keys := await search.index.list_of_user(name, scope, limit=PAGE, after=after):
+                shown.update(keys)
+                after = keys[-1]
+        except IndexMissing:
+            continue
+    return len(shown)
+
+
+async def index_events(stored: Sequence[StoredEvent], *, search: Search, ids: IdGenerator) -> frozenset[EventKey]:
+    """Upload stored events to every index; return those whose pending-index markers may be deleted.
+
+    The layout is read again afterwards. If it names an index that got no upload, no marker may be deleted. If it does
+    not, an index that is announced later is filled from a listing that includes these events: a rebuild waits longer
+    than `fresh_seconds` before it lists them.
+
+    Raises:
+        Unavailable.
+    """
+    layout = await ensure_index(search, ids)
+    complete = await upload_events(stored, layout.versions, search=search)
+    now = await search.register.recent()
+    return complete if now is not None and set(now.versions) <= set(layout.versions) else frozenset()
+
+
+async def upload_events(
+    stored: Sequence[StoredEvent], versions: Sequence[IndexVersion], *, search: Search
+) -> frozenset[EventKey]:
+    """Upload events to the given indexes; return those that all of them have confirmed with complete content.
+
+    When the embedding model fails or an index was built with another one, an event is uploaded without its vector and
+    does not count as complete. Events of users who are being erased are left out and do not count either.
+
+    Raises:
+        Unavailable.
+    """
+    vectors = await _embed(stored, versions, search)
+    incomplete: set[str] = set()
+    for version in versions:
+        fitting = vectors if version.takes(search.model, search.dimensions) else None
+        documents = [IndexDocument(event, None if fitting is None else fitting[n]) for n, event in enumerate(stored)]
+        # The events were read a while ago. An erasure that begins after this check deletes what is uploaded now.
+        erasing = await _erasing(stored, search)
+        incomplete |= {event.key.index_key for event in stored if event.key.scope in erasing}
+        documents = [document for document in documents if document.stored.key.scope not in erasing]
+        try:
+            async with asyncio.timeout(UPLOAD_SECONDS):
+                incomplete |= await search.index.upload(version.name, documents)
+        except TimeoutError as error:
+            raise Unavailable(dependency="search") from error
+        except IndexMissing:
+            log.error("the index %s does not exist: run memnet search reindex", version.name)
+            return frozenset()
+        if version.model is not None and fitting is None:
+            incomplete |= {document.key for document in documents}
+    return frozenset(event.key for event in stored if event.key.index_key not in incomplete)
+
+
+async def unindex_events(keys: Sequence[EventKey], *, search: Search) -> frozenset[EventKey]:
+    """Delete events from every index; return those that no index holds any more. Raises Unavailable.
+
+    A process that read an event before its deletion may index it afterwards: reconciliation then deletes it from the
+    index, because its pending-index marker names an event that is not stored.
+    """
+    layout = await search.register.recent()
+    left: set[str] = set()
+    for version in layout.versions if layout else ():
+        try:
+            left |= await search.index.delete(version.name, [key.index_key for key in keys])
+        except IndexMissing:
+            continue
+    return frozenset(key for key in keys if key.index_key not in left)
+
+
+async def _erasing(stored: Sequence[StoredEvent], search: Search) -> frozenset[UserScope]:
+    """Return those of the events' users whose memory is being erased. Raises Unavailable."""
+    scopes = frozenset(event.key.scope for event in stored)
+    if len(scopes) > 1:
+        tenants = {scope.tenant_id for scope in scopes}
+        return await search.fences.erasing(tenants.pop() if len(tenants) == 1 else None)
+    try:
+        for scope in scopes:
+            await search.fences.check(scope)
+    except ErasureRunning:
+        return scopes
+    return frozenset()
+
+
+async def _embed(
+    stored: Sequence[StoredEvent], versions: Sequence[IndexVersion], search: Search
+) -> Sequence[Vector] | None:
+    """Return one vector per event; None if no index takes them or the model is unavailable."""
+    if search.embedder is None or not any(v.takes(search.model, search.dimensions) for v in versions):
+        return None
+    try:
+        return [list(vector) for vector in await search.embedder.embed([event.text for event in stored])]
+    except Unavailable:
+        return None
