@@ -9,8 +9,7 @@ import click
 from cli import storage
 from memnet.domain.core.canonical_json import canonical, parse
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, MalformedRequest
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.scope import Actor, UserScope, check_identifier
 from memnet.domain.core.signature import by_id, from_pem
 from memnet.domain.governance import tenant_erasure
 from memnet.domain.governance.erasure import Erasure

@@ -7,7 +7,7 @@ import click
 from cli import storage
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import check_identifier
 from memnet.domain.governance.legal_hold import HoldChange
 from memnet.operations.governance.legal_holds import list_holds
 from memnet.service import Service

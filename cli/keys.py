@@ -7,8 +7,7 @@ import click
 
 from cli import storage
 from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.sealing.data_keys import DataKeys
 from memnet.operations.sealing.key_ring import read_data_keys
 from memnet.operations.sealing.rotate_keys import RotationReport, rotate_keys

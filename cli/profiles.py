@@ -8,7 +8,7 @@ from typing import NoReturn
 import click
 
 from memnet.catalog import RELEASED, CatalogError, load_catalog, read_released
-from memnet.domain.catalog.schema_release import release as released_with
+from memnet.domain.catalog.schema import release as released_with
 from memnet.settings import ROOT
 
 PROFILES = ROOT / "profiles"

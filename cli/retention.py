@@ -6,7 +6,7 @@ import click
 
 from cli import storage
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
-from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import check_identifier
 from memnet.domain.core.timestamps import from_text
 from memnet.operations.governance.retention import RetentionsReport, apply_retentions
 from memnet.service import Service

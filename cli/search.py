@@ -6,7 +6,7 @@ import click
 
 from cli import storage
 from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import check_identifier
 from memnet.domain.events.index_layout import Reindexing
 from memnet.operations.events.rebuild_index import rebuild_index
 from memnet.operations.events.reconcile_events import ReconcileReport, reconcile_events

@@ -4,8 +4,7 @@ from collections import OrderedDict
 from datetime import datetime
 
 from memnet.domain.core.errors import HistoryCorrupt, Unavailable
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.ports import Page, StoreConflict
 from memnet.stores.blobs import Blobs, stem
 from memnet.stores.vault import Vault

@@ -16,7 +16,7 @@ import pytest
 
 from api.main import main
 from local.stack.azurite_server import ACCOUNT_KEY, container_client
-from memnet.domain.catalog.catalog_text import texts_of
+from memnet.domain.catalog.catalog import texts_of
 from tests.domain.samples import CATALOG
 from tests.sample_settings import NOWHERE, REQUIRED
 

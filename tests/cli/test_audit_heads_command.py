@@ -11,7 +11,7 @@ from azure.storage.blob import ContainerClient
 
 from local.stack.key_vault_server import KeyVault
 from memnet import settings
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor
 from memnet.domain.documents.commands import IfMatch, PatchDocument
 from memnet.operations.documents.read import get_document

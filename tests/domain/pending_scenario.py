@@ -5,13 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.write_rules import WriteRules
-from memnet.domain.core.reason import Reason
+from memnet.domain.catalog.catalog import Catalog, ProtectedSections, WriteRules, protected_sections
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, Json
 from memnet.domain.documents.commands import ConfirmPending, IfExists, IfMatch, RejectPending
 from memnet.domain.documents.confirmation import decide_confirmation, decide_rejection
-from memnet.domain.documents.protected_sections import ProtectedSections, protected_sections
 from memnet.domain.documents.write_decision import decide_maintenance, decide_patch
 from tests.domain.samples import EVIDENCE, KEY, NOW, patch_command, small_rules, version_with
 

@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 
 from memnet.catalog import load_catalog
+from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.schema import Schema
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.access import Reason
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
 from memnet.domain.documents import audit_record, audit_values, commit
 from memnet.domain.documents.audit_values import SALT_BYTES, AuditRecordLocation, Sealing

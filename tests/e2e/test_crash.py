@@ -21,7 +21,7 @@ from aiohttp import ClientError
 from local.emulators.fault_proxy import Fault, Injection
 from local.stack.process import ROOT
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
 from memnet.operations.documents.write import patch_document

@@ -11,7 +11,7 @@ import pytest
 
 from memnet.catalog import CatalogError, load_catalog
 from memnet.domain.catalog.profile_check import PENDING_MEMBERS
-from memnet.domain.catalog.schema_check import DIALECT
+from memnet.domain.catalog.schema import DIALECT
 
 SCHEMA: dict[str, Any] = {
     "$schema": DIALECT,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.extraction_rules import RULES_CONFIDENCE
+from memnet.domain.catalog.rules import RULES_CONFIDENCE
 from memnet.settings import ROOT
 from tests.profiles.conftest import Workshop
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from cli.main import main
 from memnet.catalog import CatalogError, load_catalog
-from memnet.domain.catalog.schema_check import DIALECT
+from memnet.domain.catalog.schema import DIALECT
 from memnet.settings import ROOT
 from tests.migration_example import write_catalog
 from tests.profiles.conftest import Workshop

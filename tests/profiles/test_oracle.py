@@ -11,8 +11,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from memnet.catalog import load_schemas
-from memnet.domain.catalog.schema import Schema
-from memnet.domain.catalog.schema_check import DIALECT, schema_uri
+from memnet.domain.catalog.schema import DIALECT, Schema, schema_uri
 from memnet.domain.core.scope import Json
 from memnet.settings import ROOT
 

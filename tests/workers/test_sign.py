@@ -1,6 +1,6 @@
 """The timer that signs."""
 
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
 from memnet.operations.documents.write import patch_document

@@ -10,11 +10,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from memnet.domain.catalog.document_family import DocumentFamily
-from memnet.domain.catalog.profile_types import Identifier, ProfilePart
+from memnet.domain.catalog.rules import DocumentFamily, Identifier, ProfilePart
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, UserScope
 
 Step = dict[str, Any]

@@ -10,20 +10,21 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from memnet.domain.catalog.document_family import DocumentFamily
-from memnet.domain.catalog.extraction_rules import ExtractionRules
 from memnet.domain.catalog.path_policy import DeniedFields
-from memnet.domain.catalog.profile_types import (
+from memnet.domain.catalog.rules import (
     Confidence,
     Days,
     DeniedField,
+    DocumentFamily,
     Duration,
+    ExtractionRules,
     Identifier,
     Pointer,
     ProfilePart,
+    SectionUpkeep,
+    SensitiveContent,
+    Share,
 )
-from memnet.domain.catalog.sensitive_rules import SensitiveContent
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep, Share
 from memnet.domain.core import json_patch
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from memnet.domain.core.canonical_json import sha256_hex
-from memnet.domain.core.problem import Problem
+from memnet.domain.core.violations import Problem
 
 MAX_PROMPT = 20_000
 """Characters; every replay pays for them."""

@@ -1,18 +1,131 @@
 """A registered schema: one version of what the content of a document may be. JSON Schema, Draft 2020-12."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jsonschema_rs import Draft202012Validator, RegexOptions
+from jsonschema_rs import Draft202012Validator, RegexOptions, Registry, ValidationError
 
-from memnet.domain.catalog.schema_additive import ADDITIVE_TO
-from memnet.domain.catalog.schema_check import check_schema, registry, schema_uri
-from memnet.domain.catalog.schema_shape import Shape
+from memnet.domain.catalog.schema_additive import ADDITIVE_TO, check_additive
+from memnet.domain.catalog.schema_shape import KEYWORDS, REFERENCES, Shape, find, walk
 from memnet.domain.core.canonical_json import canonical, sha256_hex
-from memnet.domain.core.problem import Problem
+from memnet.domain.core.json_patch import pointer_text
 from memnet.domain.core.scope import Json
-from memnet.domain.core.violations import Violation, Violations, collect
+from memnet.domain.core.violations import Problem, Violation, Violations, collect
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+FORMATS = frozenset(
+    {"date-time", "date", "time", "duration", "email", "idn-email", "hostname", "idn-hostname", "ipv4", "ipv6"}
+    | {"uri", "uri-reference", "iri", "iri-reference", "uuid", "uri-template", "regex"}
+    | {"json-pointer", "relative-json-pointer"}
+)
+_META_SCHEMA = Draft202012Validator({"$ref": DIALECT}, offline=True)
+
+
+def schema_uri(schema_id: str, version: str) -> str:
+    """The `$id` that a registered schema must have, and by which others refer to it."""
+    return f"memnet:{schema_id}:{version}"
+
+
+def check_schema(schema_id: str, version: str, body: Json, registered: Mapping[str, Json]) -> list[Problem]:
+    """Return every fault of the schema. `registered` holds the bodies, by URI, that it may refer to (its own too).
+
+    A schema that says it is additive to an older version has to be: see `check_additive`.
+    """
+    problems = _faults_alone(schema_id, version, body, registered)
+    if problems or ADDITIVE_TO not in body:
+        return problems
+    older = body[ADDITIVE_TO]
+    at = pointer_text([ADDITIVE_TO])
+    if not isinstance(older, str) or older == version or schema_uri(schema_id, older) not in registered:
+        return [Problem(at, f"must name another version of {schema_id} that is there")]
+    text = registered[schema_uri(schema_id, older)]
+    if _faults_alone(schema_id, older, text, registered):
+        return [Problem(at, f"version {older} has faults of its own")]
+    return [Problem(p.pointer, f"not additive to {older}: {p.reason}") for p in check_additive(text, body)]
+
+
+def _faults_alone(schema_id: str, version: str, body: Json, registered: Mapping[str, Json]) -> list[Problem]:
+    """The faults of the schema, whatever it says of older versions."""
+    if not isinstance(body, dict):
+        return [Problem("", "must be a JSON object")]
+    problems = list(_head(schema_uri(schema_id, version), body))
+    faults = [Problem(v.pointer, v.message) for v in collect(list(_META_SCHEMA.iter_errors(body)))]
+    if faults:
+        return problems + faults
+    for place, schema in walk(body):
+        problems += [Problem(place + at, reason) for at, reason in _faults(schema, is_root=not place)]
+    return problems + list(_broken_references(schema_uri(schema_id, version), body, registered))
+
+
+def _head(uri: str, body: dict[str, Any]) -> Iterator[Problem]:
+    if body.get("$schema") != DIALECT:
+        yield Problem("/$schema", f'must be "{DIALECT}"')
+    if body.get("$id") != uri:
+        yield Problem("/$id", f'must be "{uri}"')
+    if body.get("type") != "object":
+        yield Problem("/type", 'must be "object": the content of a document is an object')
+
+
+def _faults(schema: dict[str, Any], *, is_root: bool) -> Iterator[tuple[str, str]]:
+    for keyword in schema:
+        if keyword not in KEYWORDS and not keyword.startswith("x-"):
+            yield pointer_text([keyword]), "is not a keyword of Draft 2020-12 (an author's own start with x-)"
+    if "$id" in schema and not is_root:
+        yield "/$id", "stands only at the top"
+    if schema.get("format", "date") not in FORMATS:
+        yield "/format", "is not a format of Draft 2020-12"
+    if not _is_pattern(schema.get("pattern", "")):
+        yield "/pattern", _PATTERN_REASON
+    for pattern in schema.get("patternProperties", {}):
+        if not _is_pattern(pattern):
+            yield pointer_text(["patternProperties", pattern]), _PATTERN_REASON
+
+
+_PATTERN_REASON = "is not a regular expression that runs in linear time (no look-around, no back-references)"
+
+
+def _is_pattern(pattern: str) -> bool:
+    try:
+        Draft202012Validator({"pattern": pattern}, pattern_options=RegexOptions())
+    except ValidationError:
+        return False
+    return True
+
+
+def _broken_references(uri: str, body: dict[str, Any], registered: Mapping[str, Json]) -> Iterator[Problem]:
+    for place, schema in walk(body):
+        for keyword in REFERENCES:
+            if keyword in schema:
+                reason = _broken_reference(schema[keyword], uri, body, registered)
+                if reason:
+                    yield Problem(f"{place}/{keyword}", reason)
+
+
+def _broken_reference(reference: str, uri: str, body: dict[str, Any], registered: Mapping[str, Json]) -> str | None:
+    target, _, fragment = reference.partition("#")
+    document = body if target in ("", uri) else registered.get(target)
+    if document is None:
+        return "refers to no registered schema; nothing is ever fetched"
+    if fragment and find(fragment, document) is None:
+        return "refers to a place that the schema does not have"
+    return None
+
+
+def referenced(body: Json) -> set[str]:
+    """The URIs of the other schemas that `body` refers to."""
+    uris = {s[k].partition("#")[0] for _, s in walk(body) for k in REFERENCES if k in s}
+    return uris - {"", body.get("$id")}
+
+
+def registry(uri: str, registered: Mapping[str, Json]) -> Registry:
+    """The registry of one schema and of all it refers to, directly or not; nothing outside can be reached."""
+    wanted, found = {uri}, set[str]()
+    while wanted:
+        found |= wanted
+        wanted = {other for one in wanted for other in referenced(registered[one])} - found
+    return Registry([(one, registered[one]) for one in sorted(found)])
+
 
 __all__ = ["InvalidSchema", "Schema", "Violation", "Violations"]
 
@@ -92,3 +205,48 @@ class Schema:
     def choices(self, pointer: str) -> list[Json]:
         """The values of the enums at this place; empty if it has none."""
         return self._shape.choices(pointer)
+
+
+VERDICTS = ("valid", "invalid")
+
+
+def check_examples(examples: Json, schema: Schema) -> Iterator[Problem]:
+    """Yield where the schema's judgement differs from {"valid": [contents], "invalid": [contents]}."""
+    if not isinstance(examples, dict) or not all(
+        name in VERDICTS and isinstance(rows, list) for name, rows in examples.items()
+    ):
+        yield Problem("", 'must be {"valid": [...], "invalid": [...]}')
+        return
+    for index, content in enumerate(examples.get("valid", ())):
+        for violation in schema.violations(content):
+            yield Problem(f"/valid/{index}{violation.pointer}", f"the schema refuses it: {violation.message}")
+    for index, content in enumerate(examples.get("invalid", ())):
+        if not schema.violations(content):
+            yield Problem(f"/invalid/{index}", "the schema takes it")
+
+
+def check_released(
+    released: Mapping[str, str],
+    digests: Mapping[str, str],
+    unusable: Collection[str] = (),
+    *,
+    kind: str = "schema",
+    stays: bool = True,
+) -> Iterator[Problem]:
+    """Yield each released version that changed or is gone; `unusable` ones have been reported already.
+
+    `kind` is what the problem calls them. `stays`: every released version has to be there; of a profile, only the
+    newest one is.
+    """
+    for name, digest in released.items():
+        if name in unusable or (name not in digests and not stays):
+            continue
+        if name not in digests:
+            yield Problem(pointer_text([name]), f"is released but there is no such {kind} version")
+        elif digests[name] != digest:
+            yield Problem(pointer_text([name]), "is released and was changed since: make it a new version")
+
+
+def release(released: Mapping[str, str], digests: Mapping[str, str]) -> dict[str, str]:
+    """The released versions and, added, those that are not yet; an entry is never changed."""
+    return {**digests, **released}

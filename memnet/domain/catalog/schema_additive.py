@@ -10,11 +10,11 @@ from typing import Any
 
 from jsonschema_rs import Draft202012Validator, RegexOptions
 
-from memnet.domain.catalog.schema_walk import ANNOTATIONS, find
+from memnet.domain.catalog.schema_shape import ANNOTATIONS, find
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import pointer_text
-from memnet.domain.core.problem import Problem
 from memnet.domain.core.scope import Json
+from memnet.domain.core.violations import Problem
 
 ADDITIVE_TO = "x-additive-to"
 """The member at the top of a schema that names the older version, of the same schema_id, that it is additive to."""

@@ -7,8 +7,19 @@ from typing import Any
 
 from memnet.domain.core.errors import RoleRequired, TenantForbidden
 from memnet.domain.core.json_patch import READING
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor
+
+
+class Reason(StrEnum):
+    """Why a document changes; recorded in every audit record."""
+
+    LIVE_UPDATE = "live_update"
+    REPLAY_UPDATE = "replay_update"
+    ADMIN_MIGRATION = "admin_migration"
+    COMPACTION = "compaction"
+    FRESHNESS = "freshness"
+    CONFIRMATION = "confirmation"
+    REJECTION = "rejection"
 
 
 class Role(StrEnum):

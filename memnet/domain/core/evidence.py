@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.integers import Integer
+from memnet.domain.core.json_types import Integer
 
 MAX_EVIDENCE_BYTES = 8192
 MAX_MESSAGE_IDS = 1024

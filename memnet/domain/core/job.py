@@ -10,8 +10,7 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.scope import Json, UserScope, check_identifier
 
 PENDING_MARKERS = "repairs/jobs/"
 """The prefix of pending-job markers. It is outside the users' prefixes, so that listing the markers depends on the

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from memnet.domain.core.identifiers import check_path
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_path
 from memnet.domain.core.timestamps import to_text
 
 _MOMENT = "%Y%m%dT%H%M%S.%fZ"

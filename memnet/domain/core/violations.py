@@ -12,6 +12,15 @@ from jsonschema_rs import ValidationError
 
 from memnet.domain.core.json_patch import pointer_text
 
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault: a JSON Pointer into the file ("" is the whole of it) and the reason, for the file's author."""
+
+    pointer: str
+    reason: str
+
+
 MAX_REPORTED = 50
 MAX_LISTED = 10
 

@@ -5,7 +5,7 @@ from enum import Enum
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Json
-from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.core.text import normalized_text
 
 ID = "id"
 ID_ENDINGS = ("_id", "-id", "Id", "ID")

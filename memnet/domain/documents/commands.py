@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical, sha256_hex
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json
 
 Evidence = dict[str, Any]

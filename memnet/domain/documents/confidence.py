@@ -7,13 +7,13 @@ import orjson
 
 from memnet.domain.catalog.path_policy import ROOT, lies_within, touches
 from memnet.domain.catalog.profile import Profile
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ConfidenceTooLow, EvidenceRequired, PendingItemInvalid
 from memnet.domain.core.json_patch import WITH_VALUE, Op, Operation, addition, apply, parse_patch, pointer_text, resolve
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Json
-from memnet.domain.documents.added_source import source_ops
 from memnet.domain.documents.commands import Evidence, PatchDocument
+from memnet.domain.documents.entry import source_ops
 from memnet.domain.documents.pending_item import pending_item, proposed_on, written
 
 POINTERS = ("conversation_id", "message_ids", "snapshot_uri", "event_id")

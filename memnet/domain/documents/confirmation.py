@@ -9,25 +9,22 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.catalog import Catalog, WriteRules, protected_sections
 from memnet.domain.catalog.path_policy import ROOT, check_writable, content_pointer, lies_within
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
-from memnet.domain.catalog.write_rules import WriteRules
-from memnet.domain.core.access import ROLES
+from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.access import ROLES, Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import BindingMismatch, MalformedRequest, PendingItemNotFound, ProposerCannotConfirm
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, pointer, pointer_text
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.commands import ConfirmPending, PatchDocument, RejectPending
 from memnet.domain.documents.confidence import check_claim
-from memnet.domain.documents.content_rules import check_remarks
 from memnet.domain.documents.entry import ALSO, confidence_of, entries_at, evidence_of
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.pending_item import carry, may_confirm, refusal
-from memnet.domain.documents.protected_sections import protected_sections
 from memnet.domain.documents.rebase import ABSENT, Absent, RebaseConflict
+from memnet.domain.documents.sensitive import check_remarks
 from memnet.domain.documents.write_decision import Decision, decide_within
 
 

@@ -5,13 +5,13 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from memnet.domain.catalog.upkeep_rules import Measure, SectionUpkeep
+from memnet.domain.catalog.rules import Measure, SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import MalformedRequest, PatchMalformed
+from memnet.domain.core.errors import MalformedRequest, PatchMalformed, PatchNotApplicable
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.core.json_patch import Pointer, pointer
+from memnet.domain.core.json_patch import Operation, Pointer, apply, pointer, pointer_text, resolve
 from memnet.domain.core.scope import Json
-from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.core.text import normalized_text
 from memnet.domain.core.timestamps import from_text
 
 ALSO = "also"
@@ -252,3 +252,27 @@ def _rest(entry: Json, rules: Sequence[SectionUpkeep]) -> dict[str, Json]:
 
 def _member(entry: Json, name: str) -> Json:
     return entry.get(name) if isinstance(entry, dict) else None
+
+
+def source_ops(ops: Sequence[Operation], state: Json, rules: Sequence[SectionUpkeep]) -> frozenset[int]:
+    """Return the indices of such operations. All apply to `state` in turn, and change it."""
+    found = set()
+    for index, op in enumerate(ops):
+        if _adds_source(op, state, rules):
+            found.add(index)
+        state = apply(state, [op.body])
+    return frozenset(found)
+
+
+def _adds_source(op: Operation, state: Json, rules: Sequence[SectionUpkeep]) -> bool:
+    path = op.path
+    rule = rule_of(path[1:-2], rules)
+    if op.verb != "add" or path[-1:] != (rule.evidence_field,):
+        return False
+    try:
+        entries, entry = (resolve(state, pointer_text(path[:-depth])) for depth in (2, 1))
+    except PatchNotApplicable:
+        return False
+    if not (isinstance(entries, list) and isinstance(entry, dict)):
+        return False
+    return covers({**entry, rule.evidence_field: op.value}, entry, rule)

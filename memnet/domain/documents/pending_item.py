@@ -12,7 +12,7 @@ import orjson
 
 from memnet.domain.catalog.path_policy import ROOT, content_pointer, lies_within, touches
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     MemnetError,
@@ -23,7 +23,7 @@ from memnet.domain.core.errors import (
 )
 from memnet.domain.core.json_patch import Op, Operation, Pointer, apply, parse_patch, pointer_text, resolve
 from memnet.domain.core.scope import Json
-from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.core.text import normalized_text
 from memnet.domain.documents.array_matching import ID, ID_ENDINGS, same_json
 from memnet.domain.documents.commands import Evidence, IfMatch, PatchDocument
 from memnet.domain.documents.rebase import ABSENT, Absent, ConflictCause, RebaseConflict, Rebased, RebaseOutcome, rebase

@@ -7,7 +7,7 @@ from enum import Enum, StrEnum
 from typing import Any, Final
 
 from memnet.domain.catalog.path_policy import ROOT
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.json_patch import WITH_VALUE, Op, Pointer, apply, pointer, pointer_text, resolve
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.array_matching import ID, Lost, count_items, find_matching_element, same_json

@@ -8,15 +8,90 @@ begin, over a bounded length, so the cost grows with the text and not faster.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from memnet.domain.catalog.sensitive_rules import STRICTEST, Kind, SensitiveContent
-from memnet.domain.core.invisible_characters import readings
-from memnet.domain.core.sentences import sentences
-from memnet.domain.documents.stated_secret import stated_kind
+from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.catalog.rules import STRICTEST, Kind, SensitiveContent
+from memnet.domain.core.errors import FieldDenied
+from memnet.domain.core.json_patch import Operation, Pointer, pointer_text
+from memnet.domain.core.scope import Json
+from memnet.domain.core.text import readings, sentences
+from memnet.domain.documents.commands import PatchDocument
+from memnet.domain.events.event import Event
+
+_STATED = MappingProxyType(
+    {
+        Kind.PASSWORD: re.compile(
+            r"pass(?:word|wort|wd|[ _-](?:word|phrase|code)|phrase|code)s?|pwd(?<!\wpwd)|kennwort"
+        ),
+        Kind.ACCESS_TOKEN: re.compile(
+            r"key(?:(?<=api.key)|(?<=apikey)|(?<=secret.key)|(?<=secretkey)|(?<=access.key)|(?<=accesskey)|(?<=account.key)|(?<=accountkey))"
+            r"|token(?:(?<=access.token)|(?<=bearer.token)|(?<=auth.token)|(?<=refresh.token))"
+            r"|secret(?:(?<=client.secret)|(?<=clientsecret))"
+        ),
+        Kind.SECURITY_CODE: re.compile(
+            r"pin(?<!\wpin)(?:[ -]?(?:code|number|nummer))?\b|otp(?<!\wotp)\b|one[ -]time[ -]code\b"
+            r"|cv[vc]2?(?<!\wcv[vc])(?<!\wcv[vc]2)\b|security[ -]code\b"
+        ),
+    }
+)
+"""How each kind is named. Every alternative begins with letters, because a search for those is fast."""
+_ABOUT = r"(?:[ \t](?:for|to|of|on|at|für|zu|von)[ \t][^.:=\n]{1,40}?)?"
+"""What the secret is for."""
+_VERB = r"[ \t]{1,3}(?:is|was|are|ist|war|lautet)(?:[ \t](?:now|still|currently|jetzt|nun))?:?[ \t]{1,3}"
+_SIGN = r"[\"'`\]]{0,2}[ \t]{0,3}(?P<sign>:|=>?|->)[ \t]{0,3}"
+_GIVEN = re.compile(rf"{_ABOUT}(?:{_SIGN}|{_VERB})(?P<quote>[\"'`“„«]?)(?P<value>[^\s\"'`”“»,;]{{3,128}})")
+_CODE = re.compile(rf"{_ABOUT}(?:{_SIGN}|{_VERB}|[ \t]{{1,3}})[\"'`“„«]?\d{{3,8}}(?!\w|[.,-]\d)")
+_END = re.compile(r"[ \t]*(?:[,;\n]|\Z)")
+_PLACEHOLDER = re.compile(r"[<\[{$%(].*|([*•x.…_-])\1*")
+_SAID = """
+a an the not never no none null nil true false yes too very so on in at by from for with and or still only also
+required optional missing empty unknown secret private hidden redacted encrypted hashed stored saved kept expired
+reset changed rotated secure safe strong weak long short good bad gone lost forgotten wrong right correct valid
+invalid incorrect compromised leaked disabled enabled managed shared there here see ask string text field hint
+policy important sensitive confidential mandatory protected unique different same fine okay set unset sent due
+ready working broken blank default one two three both nötig falsch richtig sicher geheim vergessen geändert
+abgelaufen
+"""
+_ORDINARY = frozenset(_SAID.split())
+"""What is said of a password without being one."""
+KEY_CHARS: Final = 12
+"""A key or token stated as such is at least that long."""
+
+
+def stated_kind(text: str, allowed: Collection[Kind] = ()) -> Kind | None:
+    """The kind of the first secret that the text states, of those that are not `allowed`; None if it states none."""
+    low = text.lower()
+    for kind, names in _STATED.items():
+        if kind not in allowed and any(_is_given(kind, low, name.end()) for name in names.finditer(low)):
+            return kind
+    return None
+
+
+def _is_given(kind: Kind, text: str, end: int) -> bool:
+    if kind is Kind.SECURITY_CODE:
+        return _CODE.match(text, end) is not None
+    given = _GIVEN.match(text, end)
+    if given is None:
+        return False
+    value = given["value"].rstrip(".!?:)")
+    if len(value) < len("abc") or value in _ORDINARY or _PLACEHOLDER.fullmatch(value):
+        return False
+    if kind is Kind.ACCESS_TOKEN:
+        return len(value) >= KEY_CHARS and _is_mixed(value)
+    if given["quote"] or given["sign"] or _is_mixed(value):
+        return True
+    # One plain word is a password if the sentence ends with it: "my password is sunshine."
+    return value != given["value"] or _END.match(text, given.end("value")) is not None
+
+
+def _is_mixed(value: str) -> bool:
+    """Whether the value is more than letters, as few words are."""
+    return not value.replace("-", "").replace("'", "").isalpha()
+
 
 _NAMES: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
     {
@@ -185,3 +260,70 @@ _DETECTORS: tuple[tuple[Kind, Callable[[str], bool]], ...] = (
     (Kind.PRIVATE_KEY, _holds_private_key),
     (Kind.ACCESS_TOKEN, _holds_token),
 )
+
+
+_REFUSAL = "The content is sensitive, and the profile does not allow its kind."
+MIN_INTEGER = 10**12
+"""Shorter numbers cannot be card numbers."""
+
+
+def check_patch(command: PatchDocument, ops: Sequence[Operation], rules: SensitiveContent) -> None:
+    """Raise FieldDenied, with operation, place and kind, if the patch or its evidence holds sensitive content."""
+    for index, op in enumerate(ops):
+        if op.verb not in ("test", "remove"):
+            for segment in op.path:
+                _check_name(segment, rules, op_index=index)
+            if "value" in op.body:
+                _check(op.value, op.path, rules, op_index=index)
+    _check(command.evidence, ("evidence",), rules)
+
+
+def check_content(content: Json, rules: SensitiveContent) -> None:
+    """Raise FieldDenied, with the place and the kind, if the content holds sensitive content."""
+    _check(content, (ROOT,), rules)
+
+
+def check_remarks(remarks: Json, rules: SensitiveContent) -> None:
+    """Raise FieldDenied, with the place and the kind, if the note or evidence of a write holds sensitive content."""
+    _check(remarks, (), rules)
+
+
+def check_event(event: Event) -> None:
+    """Raise FieldDenied, with the place and the kind, if an event holds sensitive content. An event has no profile."""
+    evidence = event.evidence.members() if event.evidence else None
+    texts = {"digest": event.digest, "keywords": event.keywords, "entities": event.entities, "evidence": evidence}
+    _check(texts, (), STRICTEST)
+
+
+def _check(value: Json, place: Pointer, rules: SensitiveContent, **details: int) -> None:
+    texts = list(_texts(value, place))
+    # All texts at once first, because nearly always nothing is found.
+    if kind_of("\n".join(text for _, text in texts), rules) is None:
+        return
+    for where, text in texts:
+        kind = kind_of(text, rules)
+        if kind is not None:
+            raise FieldDenied(_REFUSAL, **details, path=pointer_text(where), kind=kind)
+
+
+def _check_name(name: str, rules: SensitiveContent, **details: int) -> None:
+    kind = kind_of(name, rules)
+    if kind is not None:
+        # Without the path, which holds the value.
+        raise FieldDenied(_REFUSAL, **details, kind=kind)
+
+
+def _texts(value: Json, place: Pointer) -> Iterator[tuple[Pointer, str]]:
+    """Every text in the value and its place; the place of a member's name is the object, whose names come first."""
+    waiting = [(place, value)]
+    while waiting:
+        here, node = waiting.pop()
+        if isinstance(node, dict):
+            yield from ((here, name) for name in node)
+            waiting += [((*here, name), child) for name, child in node.items()]
+        elif isinstance(node, list):
+            waiting += [((*here, str(index)), child) for index, child in enumerate(node)]
+        elif isinstance(node, str):
+            yield here, node
+        elif isinstance(node, (int, float)) and abs(node) >= MIN_INTEGER and node % 1 == 0:
+            yield here, str(abs(int(node)))

@@ -7,20 +7,19 @@ from typing import Any
 import orjson
 
 from memnet.domain.catalog import path_policy
+from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.profile import Binding
-from memnet.domain.catalog.write_rules import WriteRules
 from memnet.domain.core import json_patch
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import MAX_DEPTH, canonical, check_depth, sha256_hex
 from memnet.domain.core.errors import BindingMismatch, LimitExceeded, PathNotWritable, SchemaViolation
 from memnet.domain.core.json_patch import Op, Operation, Pointer
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text
-from memnet.domain.documents import confidence, content_rules, pending_item
+from memnet.domain.documents import confidence, pending_item, sensitive
 from memnet.domain.documents.commands import DeleteDocument, Evidence, PatchDocument, ReplaceDocument
-from memnet.domain.documents.entry_evidence import check_entry_evidence
-from memnet.domain.documents.entry_lifetime import check_lifetimes, lifetime_ops
+from memnet.domain.documents.entry_checks import check_entry_evidence, check_lifetimes, lifetime_ops
 from memnet.domain.documents.envelope import Envelope
 
 NO_CONTENT_HASH = sha256_hex(b"")
@@ -76,7 +75,7 @@ def decide_patch(
     before = _base(rules.binding, head)
     base_bytes = canonical(before)
     applied, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, proposed_at)
-    content_rules.check_patch(command, ops, rules.profile.sensitive_content)
+    sensitive.check_patch(command, ops, rules.profile.sensitive_content)
     check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(proposed_at))
     effective, redirected = confidence.gate(
         command, rules.profile, ops, before, proposed_at=proposed_at, proposal_id=proposal_id
@@ -128,7 +127,7 @@ def decide_within(
         content, content_bytes = _patched(ops, rules, before, base_bytes)
     else:
         ops, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, confirmed_at)
-        content_rules.check_patch(command, ops, rules.profile.sensitive_content)
+        sensitive.check_patch(command, ops, rules.profile.sensitive_content)
         check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(confirmed_at))
     return _draft(
         command, rules, content, content_bytes, _bodies(ops), hash_before=sha256_hex(base_bytes), redirected=()

@@ -13,8 +13,7 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_identifier
 
 HOLDS = "holds/"
 """Where the holds lie: outside of the users' prefixes, so that nothing which empties those takes them along."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.json_patch import Op
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json, UserScope
 from memnet.domain.documents.commands import Evidence, IfAbsent, IfMatch, PatchDocument
 from memnet.domain.documents.rebase import RebaseConflict, RebaseOutcome

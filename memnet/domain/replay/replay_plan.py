@@ -6,12 +6,11 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, InvalidIdentifier
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.core.identifiers import RESERVED
-from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.scope import RESERVED, Json, UserScope
 from memnet.domain.documents.commands import Evidence
 from memnet.domain.documents.rebase import Rebased, rebase
 from memnet.domain.events.event import MAX_DIGEST, MAX_WORDS

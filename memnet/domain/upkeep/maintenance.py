@@ -11,14 +11,12 @@ from enum import StrEnum
 
 import orjson
 
-from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.catalog.catalog import Catalog, ProtectedSections, WriteRules
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import Op, pointer
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.entry import entries_at, entry_identity
-from memnet.domain.documents.protected_sections import ProtectedSections
 
 
 class EntryAction(StrEnum):

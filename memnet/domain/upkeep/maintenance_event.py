@@ -6,11 +6,10 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, Evidence
-from memnet.domain.core.identifiers import RESERVED
-from memnet.domain.core.scope import DocumentKey, ETag, Json
+from memnet.domain.core.scope import RESERVED, DocumentKey, ETag, Json
 from memnet.domain.events.event import MAX_DIGEST, Event
 from memnet.domain.upkeep.maintenance import MaintenancePlan
 

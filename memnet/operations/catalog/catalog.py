@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 
 from memnet.catalog import Catalog
-from memnet.domain.catalog.catalog_text import TextKind, TextName, texts_of
+from memnet.domain.catalog.catalog import TextKind, TextName, texts_of
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.schema import InvalidSchema, Schema
+from memnet.domain.catalog.schema import InvalidSchema, Schema, referenced, schema_uri
 from memnet.domain.catalog.schema_additive import ADDITIVE_TO
-from memnet.domain.catalog.schema_check import referenced, schema_uri
 from memnet.domain.core import cursor as cursors
 from memnet.domain.core.canonical_json import parse
 from memnet.domain.core.errors import CatalogConflict, MalformedRequest, ProfileForbidden, SchemaNotFound

@@ -1,8 +1,7 @@
 """Read documents: one of them, now or at an earlier time, or the list of a user's documents."""
 
 from memnet.domain.core.errors import DocumentNotFound
-from memnet.domain.core.identifiers import check_identifier, check_path_prefix
-from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.scope import DocumentKey, UserScope, check_identifier, check_path_prefix
 from memnet.domain.documents import envelope
 from memnet.domain.documents.envelope import DocumentView
 from memnet.domain.history import reconstruction

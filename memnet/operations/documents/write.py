@@ -11,12 +11,12 @@ from functools import partial
 from typing import TypeVar
 
 from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.sensitive_rules import STRICTEST
+from memnet.domain.catalog.rules import STRICTEST
 from memnet.domain.core.errors import BindingMismatch, DocumentNotFound, HistoryCorrupt, MemnetError, Unavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.documents import commit, content_rules, envelope
+from memnet.domain.documents import commit, envelope, sensitive
 from memnet.domain.documents.audit_record import read_record, record_bytes
 from memnet.domain.documents.audit_values import SALT_BYTES, Sealing
 from memnet.domain.documents.commands import (
@@ -77,9 +77,9 @@ async def replace_document(command: ReplaceDocument, service: Service) -> WriteR
     def decide(current: Envelope | None) -> Decision:
         decision = decide_replacement(command, rules, current)
         # Not part of the decision: a migration carries over what is stored, whatever it is.
-        content_rules.check_content(command.content, rules.profile.sensitive_content)
+        sensitive.check_content(command.content, rules.profile.sensitive_content)
         remarks = {"note": command.note, "evidence": command.evidence}
-        content_rules.check_remarks(remarks, rules.profile.sensitive_content)
+        sensitive.check_remarks(remarks, rules.profile.sensitive_content)
         return decision
 
     return await commit_change(command, decide, service)
@@ -96,7 +96,7 @@ async def delete_document(command: DeleteDocument, service: Service) -> WriteRes
     def decide(current: Envelope | None) -> Decision:
         if current is None:
             raise DocumentNotFound()
-        content_rules.check_remarks({"note": command.note}, STRICTEST)
+        sensitive.check_remarks({"note": command.note}, STRICTEST)
         return decide_deletion(command, current)
 
     return await commit_change(command, decide, service)

@@ -1,7 +1,7 @@
 """Tell how far the reindexing of a tenant's events is."""
 
 from memnet.domain.core.errors import ReindexNotFound
-from memnet.domain.core.identifiers import check_identifier
+from memnet.domain.core.scope import check_identifier
 from memnet.domain.events.index_layout import Reindexing, load_reindexing, tenant_record
 from memnet.stores import Search
 

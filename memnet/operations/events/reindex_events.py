@@ -1,8 +1,8 @@
 """Start the reindexing of a tenant's events."""
 
 from memnet.domain.core.errors import Unavailable
-from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import check_identifier
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.events.index_layout import (
     Phase,

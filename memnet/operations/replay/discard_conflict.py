@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from memnet.domain.catalog.sensitive_rules import STRICTEST
+from memnet.domain.catalog.rules import STRICTEST
 from memnet.domain.core.access import Role
 from memnet.domain.core.errors import BindingNotFound, ConflictClosed, ProfileForbidden, ProfileNotFound, Unavailable
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents.commands import WriteResult
-from memnet.domain.documents.content_rules import check_remarks
+from memnet.domain.documents.sensitive import check_remarks
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, discarded, resolved
 from memnet.operations.replay.read_conflict import HeldConflict, read_conflict

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.maintenance import profiles_maintaining

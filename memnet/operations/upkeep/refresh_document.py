@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.upkeep.freshness import plan_freshness
 from memnet.domain.upkeep.maintenance import profiles_maintaining

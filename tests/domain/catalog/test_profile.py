@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from memnet.domain.catalog.binding_check import overlap
 from memnet.domain.catalog.profile import Binding, Profile
+from memnet.domain.catalog.profile_check import overlap
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import DocumentKey, UserScope
 

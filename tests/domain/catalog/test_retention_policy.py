@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from memnet.domain.catalog.profile import RetentionRules
-from memnet.domain.catalog.retention_check import check_ceilings, check_rules
 from memnet.domain.catalog.retention_policy import (
     Ceilings,
     Kind,
@@ -19,6 +18,7 @@ from memnet.domain.catalog.retention_policy import (
     Tally,
     count_expired,
 )
+from memnet.domain.catalog.rules_check import check_ceilings, check_rules
 from memnet.domain.core.timestamps import to_text
 from tests.domain.samples import small_rules
 

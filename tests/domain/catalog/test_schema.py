@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain.catalog.schema import InvalidSchema, Schema
-from memnet.domain.catalog.schema_check import DIALECT, schema_uri
+from memnet.domain.catalog.schema import DIALECT, InvalidSchema, Schema, schema_uri
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.violations import MAX_REPORTED
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from memnet.domain.core.access import ROLE_OF_REASON, ROLES, Role, permit, permit_anywhere
+from memnet.domain.core.access import ROLE_OF_REASON, ROLES, Reason, Role, permit, permit_anywhere
 from memnet.domain.core.errors import RoleRequired, TenantForbidden
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor
 
 

@@ -5,15 +5,16 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.identifiers import (
+from memnet.domain.core.scope import (
     MAX_PATH,
     MAX_SEGMENT,
     MAX_SEGMENTS,
+    DocumentKey,
+    UserScope,
     check_identifier,
     check_path,
     check_path_prefix,
 )
-from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import PENDING_MARKERS, EventKey
 

@@ -1,6 +1,6 @@
 """Sentences, words, and what two texts have in common."""
 
-from memnet.domain.core.sentences import names, sentences, traces, words
+from memnet.domain.core.text import names, sentences, traces, words
 
 
 def test_a_text_falls_into_sentences() -> None:

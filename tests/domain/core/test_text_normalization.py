@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain.core.text_normalization import normalize, normalized_text
+from memnet.domain.core.text import normalize, normalized_text
 
 
 @pytest.mark.parametrize(

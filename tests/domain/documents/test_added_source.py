@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.json_patch import parse_patch
-from memnet.domain.core.reason import Reason
-from memnet.domain.documents.added_source import source_ops
+from memnet.domain.documents.entry import source_ops
 from tests.domain.samples import NOW, draft, op, shipped_command, shipped_rules
 
 RULES = shipped_rules("project-copilot-v1", "user_dynamic")

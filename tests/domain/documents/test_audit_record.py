@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import audit_record, audit_values
 from memnet.domain.documents.audit_record import BrokenChain, Fold, lineage, read_record, record_bytes, record_hash

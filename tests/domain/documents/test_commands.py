@@ -3,8 +3,8 @@
 import dataclasses
 from typing import Any
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import parse
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.documents import commit
 from memnet.domain.documents.commands import IfAbsent, IfMatch

@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DocumentExists, DocumentNotFound, ETagMismatch, IdempotencyKeyReused
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, ETag
 from memnet.domain.documents import commit
 from memnet.domain.documents.audit_record import FIRST_HASH, record_hash

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     ConfidenceTooLow,
@@ -17,7 +18,6 @@ from memnet.domain.core.errors import (
     ProposerCannotConfirm,
 )
 from memnet.domain.core.json_patch import apply
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import ETag
 from memnet.domain.documents.commands import IfMatch
 from tests.domain.samples import (

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memnet.domain.catalog.schema import Schema
+from memnet.domain.catalog.schema import Schema, schema_uri
 from memnet.domain.catalog.schema_additive import ADDITIVE_TO
-from memnet.domain.catalog.schema_check import schema_uri
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import (
     ConfidenceTooLow,
     EntryExpired,
@@ -27,19 +27,10 @@ from memnet.domain.core.errors import (
     ProposerCannotConfirm,
 )
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.core.reason import Reason
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.freshness import plan_freshness
 from tests.domain.pending_scenario import ABCD, PROFILE, READER, SCHEMA, Memory, fact, memory, texts
 from tests.domain.samples import ALICE, ANYTHING, BOB, EVIDENCE, NOW, op, small_rules
-
-
-def test_a_removal_before_it_does_not_shift_a_replacement() -> None:
-    subject = memory(facts=ABCD)
-    item = subject.propose(op("replace", "/content/facts/1", value=fact("b", text="B")))
-    subject.patch(op("remove", "/content/facts/0"))
-    subject.confirm(item)
-    assert texts(subject) == ["B", "c", "d"]
 
 
 def test_two_confirmations_in_a_row_remove_the_two_that_were_meant() -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.sensitive_rules import STRICTEST, Kind, SensitiveContent
+from memnet.domain.catalog.rules import STRICTEST, Kind, SensitiveContent
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import FieldDenied
-from memnet.domain.core.reason import Reason
-from memnet.domain.documents.content_rules import check_content, check_event
+from memnet.domain.documents.sensitive import check_content, check_event
 from memnet.domain.events.event import Event
 from tests.domain.event_samples import event_body
 from tests.domain.samples import EVIDENCE, draft, op, patch_command, small_rules

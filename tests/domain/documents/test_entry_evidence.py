@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import EvidenceRequired
-from memnet.domain.core.reason import Reason
 from tests.domain.samples import EVIDENCE, draft, op, patch_command, small_rules
 
 OLD, OTHER = {"conversation_id": "c1", "message_ids": ["m1"]}, {"conversation_id": "c2", "message_ids": ["m9"]}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import EntryExpired, SchemaViolation
-from memnet.domain.core.reason import Reason
 from tests.domain.samples import EVIDENCE, History, draft, op, patch_command, small_rules
 
 RULE = {"section": "/facts", "expires_field": "until", "ttl_field": "lives"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.errors import PatchNotApplicable, PatchTestFailed
 from memnet.domain.core.json_patch import apply
 from memnet.domain.core.scope import Json

@@ -6,8 +6,8 @@ import sys
 import pytest
 from pydantic import ValidationError
 
-from memnet.domain.catalog.sensitive_rules import Kind, SensitiveContent
-from memnet.domain.core.invisible_characters import has_invisible_characters, strip_invisible
+from memnet.domain.catalog.rules import Kind, SensitiveContent
+from memnet.domain.core.text import has_invisible_characters, strip_invisible
 from memnet.domain.documents.sensitive import is_sensitive, kind_of, redact_secrets
 from tests.domain.sensitive_corpus import HARMLESS, SENSITIVE
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.write_rules import check_binding
+from memnet.domain.catalog.catalog import check_binding
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import MAX_DEPTH, canonical, sha256_hex
 from memnet.domain.core.errors import (
     BindingMismatch,
@@ -18,7 +19,6 @@ from memnet.domain.core.errors import (
     PathNotWritable,
     SchemaViolation,
 )
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents.commands import IfMatch
 from memnet.domain.documents.write_decision import NO_CONTENT_HASH, decide_deletion, decide_patch, decide_replacement

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain.core.invisible_characters import INVISIBLE
+from memnet.domain.core.text import INVISIBLE
 from memnet.domain.replay.extraction import SourceDocument
 from memnet.domain.replay.prompt_input import MAX_CONVERSATION, MAX_MESSAGE, compose, quote, writable
 from memnet.domain.replay.snapshot import Message

@@ -1,6 +1,6 @@
 """Proposals and the requests that are made of them."""
 
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, ETag
 from memnet.domain.documents.audit_record import lineage
 from memnet.domain.documents.commands import IfAbsent, IfMatch

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES

@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.catalog import Catalog, WriteRules, protected_sections
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import FieldDenied, LimitExceeded, MemnetError, PathNotWritable, SchemaViolation
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.commands import IfMatch
-from memnet.domain.documents.protected_sections import protected_sections
 from memnet.domain.documents.write_decision import decide_maintenance
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.maintenance import MaintenancePlan, lost, profiles_maintaining

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.catalog_text import TextKind, TextName, texts_of
+from memnet.domain.catalog.catalog import Catalog, TextKind, TextName, texts_of
 from memnet.domain.core.access import Role
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (

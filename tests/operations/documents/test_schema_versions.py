@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.catalog_text import TextKind, TextName
+from memnet.domain.catalog.catalog import Catalog, TextKind, TextName
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.schema import Schema
 from memnet.domain.core.canonical_json import canonical

@@ -8,7 +8,7 @@ import pytest
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.prerequisites import MemoryPrerequisite
-from memnet.domain.catalog.catalog_text import TextKind, TextName
+from memnet.domain.catalog.catalog import TextKind, TextName
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.prerequisite import BootstrapReport, PrerequisiteStatus
 from memnet.domain.events.index_layout import LAYOUT, IndexVersion, Layout, dump_layout

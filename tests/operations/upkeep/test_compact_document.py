@@ -7,7 +7,7 @@ import pytest
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.operations.upkeep.compact_document import compact_document
 from memnet.operations.upkeep.maintain_document import Outcome
 from memnet.operations.upkeep.refresh_document import refresh_document
