@@ -150,8 +150,8 @@ def test_every_version_is_registered_and_another_text_under_one_stops_the_start(
         changed = {**json.loads(path.read_text(encoding="utf-8")), "max_ops": 7}
         (tmp_path / path.name).write_text(json.dumps(changed), encoding="utf-8")
     line = failure(**variables, MEMNET_PROFILES_DIR=str(tmp_path))[-1]
-    assert line.startswith("Used before with another text: profile project-copilot-v1 ")
-    assert line.endswith(f", profile support-desk-v1 {version}. Raise the version, or bring back the text.")
+    assert line.startswith("Used before with a different text: profile project-copilot-v1 ")
+    assert line.endswith(f", profile support-desk-v1 {version}. Raise the version, or restore the text.")
 
 
 def test_every_fault_of_the_catalog_is_on_its_own_line(failure: Failure, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The catalog: every profile, schema version and prompt this service works by, fixed from its start to its end."""
+"""The catalog: all profiles, schemas, prompts and migrations of a process, and the rules they give for a document."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,18 +20,18 @@ from memnet.domain.core.scope import Actor, DocumentKey, ETag
 
 @dataclass(frozen=True, slots=True)
 class WriteRules:
-    """The rules a write is decided by: one profile's binding and its schema."""
+    """The rules of a write: a binding of a profile, and its schema."""
 
     profile: Profile
     binding: Binding
     schema: Schema
     schemas: Mapping[tuple[str, str], Schema] = field(default_factory=dict)
-    """The schema versions that are known, by id and version."""
+    """All known schemas by (id, version)."""
 
     def at(self, schema_id: str, version: str) -> "WriteRules | None":
-        """The rules for a document under this schema version: by the newer of that version and the binding's.
+        """Return the rules for a document under this schema version, with the newer of it and the binding's version.
 
-        None unless they are the same, or the newer is proven additive to the older, directly or over versions between.
+        None unless the newer version is proven additive to the older one, directly or through versions in between.
         """
         stored = (schema_id, version)
         if stored == (self.schema.schema_id, self.schema.version):
@@ -55,14 +55,14 @@ class WriteRules:
 
 
 def check_binding(key: DocumentKey, binding: Binding) -> None:
-    """Raise BindingMismatch unless the binding is about this document."""
+    """Raise BindingMismatch unless the binding covers this document."""
     if not binding.covers(key):
         raise BindingMismatch(binding_id=binding.binding_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Profiles and migrations by id; schemas and prompts by (id, version). What one names is among them."""
+    """Profiles and migrations by id; schemas and prompts by (id, version). All references are resolved."""
 
     profiles: Mapping[str, Profile]
     schemas: Mapping[tuple[str, str], Schema]
@@ -71,36 +71,34 @@ class Catalog:
     ceilings: Ceilings = field(default_factory=Ceilings)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "profiles", MappingProxyType(dict(self.profiles)))
-        object.__setattr__(self, "schemas", MappingProxyType(dict(self.schemas)))
-        object.__setattr__(self, "prompts", MappingProxyType(dict(self.prompts)))
-        object.__setattr__(self, "migrations", MappingProxyType(dict(self.migrations)))
+        for name in ("profiles", "schemas", "prompts", "migrations"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def profile(self, profile_id: str) -> Profile:
-        """The profile of that id. Raises ProfileNotFound."""
+        """Return a profile. Raises ProfileNotFound."""
         try:
             return self.profiles[profile_id]
         except KeyError:
             raise ProfileNotFound from None
 
     def shows(self, profile_id: str, actor: Actor) -> bool:
-        """Whether `actor` may know a profile: who may use it, administrators and auditors. Raises ProfileNotFound."""
+        """Whether `actor` may see a profile: its principals, administrators and auditors. Raises ProfileNotFound."""
         return bool({Role.ADMIN, Role.AUDIT} & actor.roles) or self.profile(profile_id).admits(actor.principal)
 
     def schema(self, schema_id: str, version: str) -> Schema:
-        """That version of the schema. Raises KeyError: a binding's own is always there."""
+        """Return a schema version. Raises KeyError, but not for that of a binding."""
         return self.schemas[schema_id, version]
 
     def prompt(self, prompt_id: str, version: str) -> Prompt:
-        """That version of the prompt. Raises KeyError: the one a profile names is always there."""
+        """Return a prompt version. Raises KeyError, but not for that of a profile."""
         return self.prompts[prompt_id, version]
 
     def retention(self, tenant_id: str) -> RetentionPolicy:
-        """How long a tenant's records are kept."""
+        """Return the retention rules of a tenant."""
         return RetentionPolicy(self.profiles, self.ceilings.of(tenant_id))
 
     def governance(self, profile_id: str, binding_id: str, actor: Actor, key: DocumentKey) -> WriteRules:
-        """The rules for what `actor` writes to the document through the binding.
+        """Return the rules for a write of `actor` to the document through the binding.
 
         Raises ProfileNotFound, ProfileForbidden, BindingNotFound, BindingMismatch.
         """
@@ -114,11 +112,11 @@ class Catalog:
         return self.rules(profile, binding)
 
     def rules(self, profile: Profile, binding: Binding) -> WriteRules:
-        """The rules of a profile's binding."""
+        """Return the rules of a binding."""
         return WriteRules(profile, binding, self.schema(binding.schema_id, binding.schema_version), self.schemas)
 
     def covering(self, key: DocumentKey) -> list[WriteRules]:
-        """The rules of every profile for the document, in the order of the profiles' ids."""
+        """Return the rules of all bindings that cover the document, in the order of profile ids."""
         return [
             self.rules(profile, binding)
             for _, profile in sorted(self.profiles.items())
@@ -128,7 +126,7 @@ class Catalog:
 
 
 class TextKind(StrEnum):
-    """The kind of a text."""
+    """The kinds of texts."""
 
     PROFILE = "profile"
     SCHEMA = "schema"
@@ -162,9 +160,7 @@ def texts_of(catalog: Catalog) -> dict[TextName, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class ProtectedSections:
-    """The durable and pending sections of a document, of all profiles that cover it: the upkeep of one profile must not
-    harm what another declares.
-    """
+    """The sections of a document that any profile declares durable or pending, which upkeep of others must respect."""
 
     durable: tuple[Pointer, ...]
     pending: tuple[str, ...]
@@ -172,7 +168,7 @@ class ProtectedSections:
     """The version under upkeep."""
 
     def is_durable(self, section: str) -> bool:
-        """Whether something in the section is durable to some profile."""
+        """Whether a part of the section is durable in any profile."""
         return any(touches(pointer(section), durable) for durable in self.durable)
 
 

@@ -1,4 +1,4 @@
-"""What a profile must be before it governs anything: every fault at once, with its place in the file."""
+"""Check a profile: return all its problems, each with its pointer in the file."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ PENDING_MEMBERS = (
     *("id", "text", "profile_id", "binding_id", "confidence", "evidence", "proposed_at", "proposed_by"),
     *("on_behalf_of", "proposed_on", "target", "base"),
 )
-"""What a redirected proposal is made of, so what an item of a pending section must have room for."""
+"""The members of a pending item, which the schema of a pending section must allow."""
 
 
 def check_profile(
@@ -29,10 +29,7 @@ def check_profile(
     prompts: Collection[tuple[str, str]] = (),
     unusable: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[Problem]:
-    """Return every fault of the profile, which may name these `prompts`.
-
-    `unusable` are schemas with faults of their own: not reported again.
-    """
+    """Return all problems of the profile. References to `unusable` schemas, which are invalid, are not reported."""
     by_binding = {
         b.binding_id: schemas[b.schema_id, b.schema_version]
         for b in profile.document_bindings
@@ -99,7 +96,7 @@ def _check_pending(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[
     for binding_id, section in profile.pending_sections.items():
         at = pointer_text(["pending_sections", binding_id])
         if {"*", "-"} & set(pointer(section)):
-            yield Problem(at, "must name one place, without * and -")
+            yield Problem(at, "must be one pointer, without * and -")
             continue
         for durable in profile.durable_sections.get(binding_id, ()):
             if touches(pointer(section), pointer(durable)):
@@ -127,7 +124,7 @@ def _check_guidance(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator
         for index, section in enumerate(sections):
             others = [pointer(other) for other in sections[:index]]
             if not section or {"*", "-"} & set(pointer(section)):
-                yield Problem(f"{at}/{index}", "must name one place below the content, without * and -")
+                yield Problem(f"{at}/{index}", "must be one pointer below the content, without * and -")
             elif any(touches(pointer(section), other) for other in others):
                 yield Problem(f"{at}/{index}", "overlaps a section before it")
             elif pending is not None and touches(pointer(section), pointer(pending)):
@@ -149,10 +146,8 @@ def _check_array_limits(profile: Profile, schemas: Mapping[str, Schema]) -> Iter
 def _check_thresholds(profile: Profile) -> Iterator[Problem]:
     rules = profile.confidence_rules
     if profile.durable_sections and rules.min_confidence_for_auto_apply > rules.min_confidence_for_durable_fact:
-        yield Problem(
-            "/confidence_rules/min_confidence_for_auto_apply",
-            "is above min_confidence_for_durable_fact: a durable fact would take less than any other replayed write",
-        )
+        reason = "is above min_confidence_for_durable_fact: a durable fact would need less than other replayed writes"
+        yield Problem("/confidence_rules/min_confidence_for_auto_apply", reason)
 
 
 def _check_denied(profile: Profile) -> Iterator[Problem]:
@@ -165,7 +160,7 @@ def _check_denied(profile: Profile) -> Iterator[Problem]:
 
 
 def _denies(denied: str, rule: str) -> bool:
-    """Whether nothing at the writable place could ever be written."""
+    """Whether the denied field makes the writable path useless."""
     place = pointer(rule)
     if denied.startswith("/"):
         return lies_within(place, pointer(denied))
@@ -189,10 +184,8 @@ def _check_routing(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[
         yield from _check_entries(profile.routing, schemas[source.binding_id])
     unmatched = profile.routing.semantic_when_unmatched
     if unmatched is not None and unmatched < profile.routing.semantic_threshold:
-        yield Problem(
-            "/routing/semantic_when_unmatched",
-            "is below semantic_threshold: meaning alone would need less than meaning after words",
-        )
+        reason = "is below semantic_threshold: similarity alone would need less than similarity after words"
+        yield Problem("/routing/semantic_when_unmatched", reason)
 
 
 def _check_entries(routing: RoutingRules, schema: Schema) -> Iterator[Problem]:
@@ -210,12 +203,12 @@ def _check_entries(routing: RoutingRules, schema: Schema) -> Iterator[Problem]:
 
 VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 SAMPLE = "x"
-"""Stands for the variable's value where a template's own characters are checked."""
+"""A value for the variable, to check the rest of a template."""
 PATH_REASON = f"is not 1 to 8 segments of {SEGMENT.pattern} joined by '/', {MAX_PATH} characters at most"
 
 
 def check_bindings(profile: Profile) -> Iterator[Problem]:
-    """Yield what is wrong with the bindings by themselves."""
+    """Yield the problems of the bindings."""
     for at, binding in located(profile):
         yield from check_family(at, binding)
     for (first, a), (second, b) in combinations(located(profile), 2):
@@ -227,12 +220,12 @@ def check_bindings(profile: Profile) -> Iterator[Problem]:
 
 
 def located(profile: Profile) -> list[tuple[str, Binding]]:
-    """The bindings and their pointers."""
+    """Return the bindings with their pointers."""
     return [(f"/document_bindings/{i}", binding) for i, binding in enumerate(profile.document_bindings)]
 
 
 def check_family(at: str, binding: DocumentFamily) -> Iterator[Problem]:
-    """Yield what is wrong with the path or the template; `at` is the pointer of what holds them."""
+    """Yield the problems of path and template of the family at the pointer `at`."""
     if (binding.path is None) == (binding.path_template is None):
         yield Problem(at, "needs a path or a path_template" if binding.path is None else "has path and path_template")
     if binding.path is not None and not _is_path(binding.path):
@@ -256,7 +249,7 @@ def _check_template(at: str, template: str) -> Iterator[Problem]:
 
 
 def _longest(template: str) -> int:
-    """The length of the longest path that the template makes: its variable fills up its segment."""
+    """Return the length of the longest path of the template."""
     return len("/".join("x" * MAX_SEGMENT if VARIABLE.search(part) else part for part in template.split("/")))
 
 
@@ -269,7 +262,7 @@ def _is_path(text: str) -> bool:
 
 
 def overlap(a: DocumentFamily, b: DocumentFamily) -> bool:
-    """Whether some document belongs to both. False where a path is broken: that is another problem."""
+    """Whether a document can belong to both families. False for invalid paths, which are another problem."""
     if a.namespace != b.namespace:
         return False
     mine, yours = _segments(a), _segments(b)
@@ -277,7 +270,7 @@ def overlap(a: DocumentFamily, b: DocumentFamily) -> bool:
 
 
 def _segments(binding: DocumentFamily) -> list[tuple[str, ...]]:
-    """Each segment of the path: (text,) or, with the variable in it, (before, after)."""
+    """Return the segments of the path: (text,), or (before, after) around the variable."""
     text = binding.path if binding.path_template is None else binding.path_template
     if text is None or len(VARIABLE.findall(text)) > 1 or not _is_path(VARIABLE.sub(SAMPLE, text)):
         return []
@@ -285,7 +278,7 @@ def _segments(binding: DocumentFamily) -> list[tuple[str, ...]]:
 
 
 def _meet(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """Whether one segment can be both."""
+    """Whether a segment can match both."""
     if len(a) == len(b) == 1:
         return a == b
     if len(a) == 1:
@@ -304,7 +297,7 @@ def _fits(text: str, template: tuple[str, ...]) -> bool:
 
 
 def check_contents(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
-    """Yield what keeps a binding's `initial_content` from being written; `schemas` are by binding_id."""
+    """Yield the problems of each binding's `initial_content`; `schemas` are by binding_id."""
     for at, binding in located(profile):
         if binding.initial_content is not None and binding.binding_id in schemas:
             problems = _check_content(profile, binding, schemas[binding.binding_id])

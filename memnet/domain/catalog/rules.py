@@ -11,39 +11,36 @@ from memnet.domain.core.scope import SEGMENT, DocumentKey, Json, UserScope, chec
 
 Identifier = Annotated[str, StringConstraints(pattern=rf"^{SEGMENT.pattern}$")]
 Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~[01])*)*$", max_length=512)]
-"""A JSON Pointer (RFC 6901) relative to `content`; in rules a segment `*` stands for any one segment."""
+"""A JSON Pointer (RFC 6901) relative to `content`; in rules a segment `*` matches any segment."""
 DeniedField = Annotated[str, StringConstraints(pattern=r"^(?s:[^/].*|(/([^~/]|~[01])*)+)$", max_length=512)]
 """A pointer pattern if it starts with '/', else a member name, refused at any depth."""
 Confidence = Annotated[float, Field(ge=0, le=1)]
 Duration = Annotated[str, StringConstraints(pattern=r"^P(?:[1-9][0-9]{0,4}D|[1-9][0-9]{0,3}W|T[1-9][0-9]{0,4}H)$")]
-"""Days, weeks or hours as ISO 8601 writes them: `P7D`, `P2W`, `PT12H`."""
+"""Days, weeks or hours in ISO 8601: `P7D`, `P2W`, `PT12H`."""
 Days = Annotated[int, Field(ge=1, le=36_500)]
 
 
 class ProfilePart(BaseModel):
-    """Frozen; an unknown member is an error, because a misspelt rule would silently not hold."""
+    """Frozen. Unknown members are errors, because a misspelt rule would be ignored silently."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class DocumentFamily(ProfilePart):
-    """Which documents something is about: either `path` or `path_template` is given."""
+    """A document by its path, or a family of documents by a template with one variable."""
 
     namespace: Identifier
     path: str | None = None
     path_template: str | None = None
 
     def variable(self) -> str | None:
-        """The name between the braces of `path_template`; None for a fixed path."""
+        """Return the name of the template's variable; None for a fixed path."""
         if self.path_template is None:
             return None
         return self.path_template.partition("{")[2].partition("}")[0]
 
     def resolve(self, scope: UserScope, value: str | None = None) -> DocumentKey:
-        """The document of `scope` this names; `value`, one segment, fills the variable.
-
-        Raises InvalidIdentifier.
-        """
+        """Return the document of `scope`; `value`, one segment, fills the variable. Raises InvalidIdentifier."""
         path = self.path or ""
         variable = self.variable()
         if self.path_template is not None and variable is not None:
@@ -52,13 +49,13 @@ class DocumentFamily(ProfilePart):
         return DocumentKey(scope, self.namespace, path)
 
     def covers(self, key: DocumentKey) -> bool:
-        """Whether the document is one of these: same namespace, and the path fits."""
+        """Whether the document belongs to the family."""
         if key.namespace != self.namespace:
             return False
         return key.path == self.path if self.path_template is None else self.value_in(key) is not None
 
     def value_in(self, key: DocumentKey) -> str | None:
-        """What fills the variable of `path_template` in this document's path; None if nothing does."""
+        """Return the value of the variable in this document's path; None if the template does not match."""
         before, _, rest = (self.path_template or "").partition("{")
         after = rest.partition("}")[2]
         value = key.path[len(before) : len(key.path) - len(after)]
@@ -67,7 +64,7 @@ class DocumentFamily(ProfilePart):
 
 
 class Kind(StrEnum):
-    """The kinds of sensitive content that are refused by their value."""
+    """The kinds of sensitive values."""
 
     CARD_NUMBER = "card_number"
     IBAN = "iban"
@@ -79,13 +76,13 @@ class Kind(StrEnum):
 
 
 Shape = Annotated[str, StringConstraints(pattern=r"^[ -~]*([#@][ -~]*){4}$", max_length=64)]
-"""The form of a value: `#` is any digit, `@` any ASCII letter, every other printable ASCII character is itself."""
+"""The form of a value: `#` is any digit, `@` any ASCII letter, other printable ASCII characters are literal."""
 
 
 class SensitiveContent(ProfilePart):
-    """A profile's changes to what is refused: `allow` takes kinds out, `shapes` adds values by kind and form.
+    """The sensitive content of a profile: without the kinds in `allow`, and with `shapes` by kind.
 
-    A shape such as `EMP-######` needs four `#` or `@` at least, so that no common word matches it.
+    A shape such as `EMP-######` needs at least four `#` or `@`, so that no common word matches it.
     """
 
     allow: tuple[Kind, ...] = ()
@@ -97,13 +94,13 @@ STRICTEST = SensitiveContent()
 
 
 RULES_CONFIDENCE = 0.5
-"""The most that is claimed without a model: below what a profile with cues lets a replay apply."""
+"""The confidence of the rule-based extractor. A profile with cues must require more for auto-apply."""
 
 
 class TriggerPhrase(ProfilePart):
-    """Where the extractor without a model proposes what a user says in a certain way.
+    """The section to which the rule-based extractor proposes phrases of one form.
 
-    `wish`: how something should be done; `statement`: something said of oneself; `decision`: something agreed on.
+    `wish`: how something should be done; `statement`: about the user; `decision`: an agreement.
     """
 
     says: Literal["wish", "statement", "decision"]
@@ -112,10 +109,10 @@ class TriggerPhrase(ProfilePart):
 
 
 class ExtractionRules(ProfilePart):
-    """How conversations are replayed under the profile. Without such rules a replay writes an event and no patch.
+    """The rules of replays. Without them a replay writes an event and no patch.
 
-    `max_confidence` caps what a model may claim. `items` says, by binding and section, what a text that is added to
-    an array becomes: an object in which $id, $text, $confidence, $evidence, $time and $date are filled in.
+    `max_confidence` caps the confidence of a model. `items` has templates for new entries by binding and section, with
+    the placeholders $id, $text, $confidence, $evidence, $time and $date.
     """
 
     prompt_id: Identifier
@@ -127,13 +124,13 @@ class ExtractionRules(ProfilePart):
 
 
 Share = Annotated[float, Field(gt=0, le=1)]
-"""Of a limit: how full a document may be before sections give way."""
+"""The share of its limit that a document may fill before sections are trimmed."""
 
 
 class Measure(ProfilePart):
-    """A member of an entry that measures its value: a number, or with `order` one of these texts, lowest first.
+    """A member that measures the value of an entry: a number, or one of the texts in `order`, lowest first.
 
-    `default` counts for entries without the member; without a default they are worth least.
+    `default` applies to entries without the member; without a default they have the lowest value.
     """
 
     field: Identifier
@@ -142,15 +139,14 @@ class Measure(ProfilePart):
 
 
 class SectionUpkeep(ProfilePart):
-    """The upkeep of one array of the content; a binding's rules come in the order in which sections give way.
+    """The upkeep of one array of the content. The rules of a binding are in the order in which sections are trimmed.
 
-    `merge`: entries that say the same are folded into one. `keep`: the section gives way, but so many entries stay.
-    Entries with the lowest value by `trim_by` go first, of equal ones the first in the array; their detail is written
-    to an event before. `trim_below`: only entries less sure than this give way; a durable section gives way in no
-    other way. `expires_field`: an entry whose time this is has passed goes, its detail to an event. `ttl_field`: a
-    written entry that names one of the profile's `ttl_classes` there gets its `expires_field` from that class.
-    `stale_after_days`: an entry not verified (`verified_field`) for so long goes back to the pending section. The
-    other fields say where an entry that is an object has its text and what belongs to it.
+    `merge`: entries with the same text are merged. `keep`: the section is trimmed to this many entries, those with the
+    lowest value by `trim_by` first, then the first in the array; removed entries are written to an event.
+    `trim_below`: only entries below this confidence are trimmed; durable sections need it. `expires_field`: entries
+    are moved to an event after this time. `ttl_field`: the class of an entry, one of `ttl_classes`, sets its
+    `expires_field`. `stale_after_days`: an entry whose `verified_field` is older returns to the pending section. The
+    other fields name the members of an entry.
     """
 
     section: Pointer

@@ -28,7 +28,7 @@ SAMPLE = Entry(
 def check_extraction(
     profile: Profile, schemas: Mapping[str, Schema], prompts: Collection[tuple[str, str]]
 ) -> Iterator[Problem]:
-    """Yield the faults of `profile.extraction`; `schemas` are by binding_id, `prompts` those there are."""
+    """Yield the problems of `profile.extraction`; `schemas` are by binding_id."""
     rules = profile.extraction
     if rules is None:
         return
@@ -45,7 +45,7 @@ def check_extraction(
         yield from _check_section(at, profile, cue.binding_id, cue.section)
         yield from _check_shape(at, profile, schemas, cue.binding_id, cue.section)
         if profile.binding(cue.binding_id) is not None and cue.binding_id not in profile.pending_sections:
-            yield Problem(f"{at}/binding_id", "has no pending section: what is found by a cue could wait nowhere")
+            yield Problem(f"{at}/binding_id", "has no pending section for the findings of a cue")
 
 
 def _check_prompt(rules: ExtractionRules, prompts: Collection[tuple[str, str]]) -> Iterator[Problem]:
@@ -58,15 +58,11 @@ def _check_prompt(rules: ExtractionRules, prompts: Collection[tuple[str, str]]) 
 def _check_confidence(profile: Profile, rules: ExtractionRules) -> Iterator[Problem]:
     thresholds = profile.confidence_rules
     if profile.durable_sections and rules.max_confidence >= thresholds.min_confidence_for_durable_fact:
-        yield Problem(
-            "/extraction/max_confidence",
-            "reaches min_confidence_for_durable_fact: a replay could write a durable fact that nobody confirmed",
-        )
+        reason = "reaches min_confidence_for_durable_fact: a replay could write a durable fact without a confirmation"
+        yield Problem("/extraction/max_confidence", reason)
     if rules.cues and thresholds.min_confidence_for_auto_apply <= RULES_CONFIDENCE:
-        yield Problem(
-            "/extraction/cues",
-            f"need a min_confidence_for_auto_apply above {RULES_CONFIDENCE}: what is found by a cue has to wait",
-        )
+        reason = f"need a min_confidence_for_auto_apply above {RULES_CONFIDENCE}: their findings must be confirmed"
+        yield Problem("/extraction/cues", reason)
 
 
 def _check_template(at: str, template: Mapping[str, Json]) -> Iterator[Problem]:
@@ -83,11 +79,11 @@ def _check_section(at: str, profile: Profile, binding_id: str, section: str) -> 
         return
     place = pointer(section)
     if {"*", "-"} & set(place):
-        yield Problem(at, "must name one place, without * and -")
+        yield Problem(at, "must be one pointer, without * and -")
         return
     pending = profile.pending_sections.get(binding_id)
     if pending is not None and touches(place, pointer(pending)):
-        yield Problem(at, "is in the pending section, where only the service puts what falls short")
+        yield Problem(at, "is in the pending section, to which only the service adds items")
     if not any(lies_within(place, pointer(rule)) for rule in profile.writable_path_rules.get(binding_id, ())):
         yield Problem(at, f"writable_path_rules do not let {binding_id} write {section}")
 
@@ -95,7 +91,7 @@ def _check_section(at: str, profile: Profile, binding_id: str, section: str) -> 
 def _check_shape(
     at: str, profile: Profile, schemas: Mapping[str, Schema], binding_id: str, section: str
 ) -> Iterator[Problem]:
-    """Whether a text that is added to the section makes an entry that the schema takes."""
+    """Yield the violations of an entry that is made of a text and added to the section."""
     schema, binding, rules = schemas.get(binding_id), profile.binding(binding_id), profile.extraction
     if schema is None or binding is None or rules is None or {"*", "-"} & set(pointer(section)):
         return
@@ -106,13 +102,12 @@ def _check_shape(
     for violation in schema.violations(_content_with(binding, section, fill(template, SAMPLE))):
         if lies_within(pointer(violation.pointer), pointer(section)):
             place = violation.pointer.removeprefix(f"{section}/0")
-            yield Problem(
-                at, f"makes an entry that the schema refuses: {place + ' ' if place else ''}{violation.message}"
-            )
+            where = f"{place} " if place else ""
+            yield Problem(at, f"makes an entry that the schema refuses: {where}{violation.message}")
 
 
 def _content_with(binding: Binding, section: str, entry: Json) -> Json:
-    """The initial content, with one entry in the section; what is missing around it is other rules' concern."""
+    """Return the initial content with one entry in the section."""
     content: Json = orjson.loads(canonical(binding.initial_content or {}))
     node = content
     *parents, last = pointer(section)
@@ -136,7 +131,7 @@ FIELDS = (
 
 
 def check_upkeep(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
-    """Yield every fault of `upkeep_rules`; `schemas` are by binding_id."""
+    """Yield the problems of `upkeep_rules`; `schemas` are by binding_id."""
     for binding_id, rules in profile.upkeep_rules.items():
         binding = profile.binding(binding_id)
         if binding is None:
@@ -227,7 +222,7 @@ def _check_measure(at: str, section: str, measure: Measure, schema: Schema) -> I
 
 
 def check_ceilings(ceilings: Ceilings) -> Iterator[Problem]:
-    """Yield where a floor is above its ceiling, for the organisation and for each tenant as the two together are."""
+    """Yield each minimum above its maximum, for the organisation and each tenant."""
     yield from _check_limits("", ceilings)
     for tenant_id in ceilings.tenants:
         yield from _check_limits(pointer_text(["tenants", tenant_id]), ceilings.of(tenant_id))
@@ -241,7 +236,7 @@ def _check_limits(at: str, limits: Limits) -> Iterator[Problem]:
 
 
 def check_rules(profile: Profile, limits: Limits) -> Iterator[Problem]:
-    """Yield each rule of the profile that the organisation's limits do not allow."""
+    """Yield each rule of the profile that exceeds the limits."""
     for kind in Kind:
         days: int | None = getattr(profile.retention_rules, f"{kind}_days")
         least, most = limits.least(kind), limits.most(kind)

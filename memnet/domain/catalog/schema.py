@@ -23,14 +23,14 @@ _META_SCHEMA = Draft202012Validator({"$ref": DIALECT}, offline=True)
 
 
 def schema_uri(schema_id: str, version: str) -> str:
-    """The `$id` that a registered schema must have, and by which others refer to it."""
+    """Return the `$id` of a registered schema."""
     return f"memnet:{schema_id}:{version}"
 
 
 def check_schema(schema_id: str, version: str, body: Json, registered: Mapping[str, Json]) -> list[Problem]:
-    """Return every fault of the schema. `registered` holds the bodies, by URI, that it may refer to (its own too).
+    """Return all problems of the schema. `registered` are the bodies by URI, its own included.
 
-    A schema that says it is additive to an older version has to be: see `check_additive`.
+    A schema that names an older version as `x-additive-to` must be additive to it: see `check_additive`.
     """
     problems = _faults_alone(schema_id, version, body, registered)
     if problems or ADDITIVE_TO not in body:
@@ -46,7 +46,7 @@ def check_schema(schema_id: str, version: str, body: Json, registered: Mapping[s
 
 
 def _faults_alone(schema_id: str, version: str, body: Json, registered: Mapping[str, Json]) -> list[Problem]:
-    """The faults of the schema, whatever it says of older versions."""
+    """Return the problems of the schema without comparing it to an older version."""
     if not isinstance(body, dict):
         return [Problem("", "must be a JSON object")]
     problems = list(_head(schema_uri(schema_id, version), body))
@@ -113,13 +113,13 @@ def _broken_reference(reference: str, uri: str, body: dict[str, Any], registered
 
 
 def referenced(body: Json) -> set[str]:
-    """The URIs of the other schemas that `body` refers to."""
+    """Return the URIs of the other schemas that `body` refers to."""
     uris = {s[k].partition("#")[0] for _, s in walk(body) for k in REFERENCES if k in s}
     return uris - {"", body.get("$id")}
 
 
 def registry(uri: str, registered: Mapping[str, Json]) -> Registry:
-    """The registry of one schema and of all it refers to, directly or not; nothing outside can be reached."""
+    """Return a registry of a schema and all schemas that it refers to, directly or not."""
     wanted, found = {uri}, set[str]()
     while wanted:
         found |= wanted
@@ -131,7 +131,7 @@ __all__ = ["InvalidSchema", "Schema", "Violation", "Violations"]
 
 
 class InvalidSchema(Exception):
-    """The schema cannot be used; `problems` says why, all of it."""
+    """The schema cannot be used, because of `problems`."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -140,13 +140,13 @@ class InvalidSchema(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """One schema version, compiled. `body` is shared by all who hold it and must not be changed."""
+    """A compiled schema version. `body` is shared and must not be changed."""
 
     schema_id: str
     version: str
     body: dict[str, Any]
     digest: str
-    """SHA-256 of the canonical body: formatting does not count."""
+    """The SHA-256 of the canonical body."""
     _validator: Draft202012Validator = field(repr=False)
     _shape: Shape = field(repr=False)
 
@@ -154,10 +154,9 @@ class Schema:
     def compile(
         cls, schema_id: str, version: str, body: Json, registered: Mapping[str, Json] | None = None
     ) -> "Schema":
-        """Check and compile. `registered` holds, by URI, the bodies it may refer to, themselves free of faults.
+        """Check and compile a schema, which may refer to the checked bodies in `registered`, by URI.
 
-        Formats are asserted, patterns run in linear time, and no reference is ever fetched from network or disk.
-        Raises InvalidSchema.
+        Formats are asserted, patterns run in linear time, and no reference is fetched. Raises InvalidSchema.
         """
         uri = schema_uri(schema_id, version)
         bodies = {**(registered or {}), uri: body}
@@ -177,33 +176,32 @@ class Schema:
 
     @property
     def additive_to(self) -> str | None:
-        """The older version that this one is proven additive to: it takes every content that the older one takes."""
+        """The older version that this one is proven additive to: all its contents are valid here, too."""
         return self.body.get(ADDITIVE_TO)
 
     def violations(self, instance: Json) -> Violations:
-        """Everything wrong with `instance`, empty if it is valid.
+        """Return all violations of `instance`; none if it is valid.
 
-        A valid instance costs microseconds; an invalid one about 10 microseconds a violation, and all of them
-        are gathered: bound the size of the instance first.
+        Each violation costs about 10 microseconds, so bound the size of the instance first.
         """
         if self._validator.is_valid(instance):
             return Violations()
         return collect(list(self._validator.iter_errors(instance)))
 
     def has(self, pointer: str) -> bool:
-        """Whether the schema declares the place; "*" is any segment, "-" the end of an array."""
+        """Whether the schema declares this pointer; "*" is any segment, "-" the end of an array."""
         return self._shape.has(pointer)
 
     def has_array(self, pointer: str) -> bool:
-        """Whether the value there can only be an array."""
+        """Whether the value at the pointer must be an array."""
         return self._shape.has_array(pointer)
 
     def has_number(self, pointer: str) -> bool:
-        """Whether the value there can only be a number."""
+        """Whether the value at the pointer must be a number."""
         return self._shape.has_number(pointer)
 
     def choices(self, pointer: str) -> list[Json]:
-        """The values of the enums at this place; empty if it has none."""
+        """Return the values of the enums at the pointer."""
         return self._shape.choices(pointer)
 
 
@@ -211,7 +209,7 @@ VERDICTS = ("valid", "invalid")
 
 
 def check_examples(examples: Json, schema: Schema) -> Iterator[Problem]:
-    """Yield where the schema's judgement differs from {"valid": [contents], "invalid": [contents]}."""
+    """Yield the contents in {"valid": [...], "invalid": [...]} that the schema judges differently."""
     if not isinstance(examples, dict) or not all(
         name in VERDICTS and isinstance(rows, list) for name, rows in examples.items()
     ):
@@ -233,10 +231,9 @@ def check_released(
     kind: str = "schema",
     stays: bool = True,
 ) -> Iterator[Problem]:
-    """Yield each released version that changed or is gone; `unusable` ones have been reported already.
+    """Yield each released version that was changed or removed, except those in `unusable`.
 
-    `kind` is what the problem calls them. `stays`: every released version has to be there; of a profile, only the
-    newest one is.
+    With `stays` False, a version may be missing: of a profile only the newest one is there.
     """
     for name, digest in released.items():
         if name in unusable or (name not in digests and not stays):
@@ -248,5 +245,5 @@ def check_released(
 
 
 def release(released: Mapping[str, str], digests: Mapping[str, str]) -> dict[str, str]:
-    """The released versions and, added, those that are not yet; an entry is never changed."""
+    """Return the released versions and the new ones. No entry is changed."""
     return {**digests, **released}

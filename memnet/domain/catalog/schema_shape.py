@@ -1,4 +1,4 @@
-"""Which places a schema has: asked when profiles are loaded, because their rules name places by JSON Pointer."""
+"""Walk a schema, and find the pointers that it declares, which the rules of profiles refer to."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -105,36 +105,36 @@ NUMBER = frozenset({"number", "integer"})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A subschema, and the resolver that its references are relative to."""
+    """A subschema and the resolver for its references."""
 
     resolver: Resolver
     schema: Json
 
 
 class Shape:
-    """The places of one schema. A place is there if the schema declares it, not merely tolerates it.
+    """The pointers that a schema declares, which is more than to allow them.
 
-    An object with `properties` and without `additionalProperties` tolerates every other member, so a misspelt
-    rule would name a place that no document ever has; only an object that declares nothing at all is free-form.
+    An object with `properties` and without `additionalProperties` allows every other member, so a misspelt rule would
+    match nothing in any document. Only an object that declares nothing is free-form.
     """
 
     def __init__(self, resolver: Resolver, body: Json) -> None:
         self._root = Place(resolver, body)
 
     def has(self, path: str) -> bool:
-        """Whether the pointer leads somewhere; "*" stands for any segment, "-" for the end of an array."""
+        """Whether the pointer is declared; "*" is any segment, "-" the end of an array."""
         return bool(self._at(pointer(path)))
 
     def has_array(self, path: str) -> bool:
-        """Whether the pointer leads to a value that can only be an array."""
+        """Whether the value at the pointer must be an array."""
         return any(_only(ARRAY, place, frozenset()) for place in self._at(pointer(path)))
 
     def has_number(self, path: str) -> bool:
-        """Whether the pointer leads to a value that can only be a number."""
+        """Whether the value at the pointer must be a number."""
         return any(_only(NUMBER, place, frozenset()) for place in self._at(pointer(path)))
 
     def choices(self, path: str) -> list[Json]:
-        """The values of the enums that the pointer leads to; empty if there is none."""
+        """Return the values of the enums at the pointer."""
         found = [inner.schema for place in self._at(pointer(path)) for inner in _expand(place, set())]
         return [value for schema in found if isinstance(schema, dict) for value in schema.get("enum", ())]
 
@@ -159,7 +159,7 @@ def _children(place: Place, segment: str) -> list[Place]:
 
 
 def _expand(place: Place, seen: set[tuple[str, str]]) -> Iterator[Place]:
-    """Yield the schema and all that it refers to or combines."""
+    """Yield the schema and all schemas that it refers to or combines."""
     schema = place.schema
     if not isinstance(schema, dict):
         yield place

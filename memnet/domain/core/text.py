@@ -13,52 +13,52 @@ WORDS = re.compile(r"\w+")
 
 
 Phrase = tuple[str, ...]
-"""Words that are looked for one after the other."""
+"""Consecutive words."""
 
 
 def fold(text: str) -> Phrase:
-    """The words of a text without case and accents; '_' and '-' part words as spaces do."""
-    # Decomposition brings capitals out of ligatures and styled letters: hence case is folded on both sides of it.
+    """Return the words of a text without case and accents; '_' and '-' separate words."""
+    # Decomposing ligatures and styled letters can give capitals, so case is folded before and after.
     decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold()
     bare = "".join(char for char in decomposed if not unicodedata.combining(char))
     return tuple(WORDS.findall(bare.replace("_", " ")))
 
 
 _HIDDEN = dict.fromkeys(map(ord, "\u00ad\u200b\u200e\u200f\u2060\ufeff"))
-"""Characters that show nothing and mean nothing: soft hyphen, zero width space, direction marks, word joiner."""
+"""Invisible characters without meaning: soft hyphen, zero width space, direction marks, word joiner."""
 
 _MEANT = frozenset("#%&*@/\\")
-"""Marks that Unicode counts as punctuation and that change what is said: "C#", "100%", "a/b"."""
+"""Punctuation (in Unicode) that changes the meaning: "C#", "100%", "a/b"."""
 
 _PERHAPS_PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
 @lru_cache(maxsize=4096)
 def normalize(text: str) -> str:
-    """Fold case, compatibility forms, punctuation and white space of `text`; equal results say the same.
+    """Return the normal form of `text`: without differences of case, compatibility, punctuation and white space.
 
-    Kept is what changes a meaning: symbols ("C++", "€"), a mark between digits ("1.5", "1-5"), a minus before a
-    number, a dot before a word (".NET"). A text of nothing but punctuation stays. The result is its own normal form.
+    Characters that change the meaning are kept: symbols ("C++", "€"), a mark between digits ("1.5", "1-5"), a minus
+    before a number, a dot before a word (".NET"), and text of only punctuation. The function is idempotent.
     """
     folded = _folded(text.translate(_HIDDEN))
     return " ".join(_PERHAPS_PUNCTUATION.sub(_mark, folded).split()) or " ".join(folded.split())
 
 
 def normalized_text(item: Json, text_field: str = "text") -> str | None:
-    """What an entry says, normalised: the entry if it is a text, else its `text_field`; None: it says nothing."""
+    """Return the normalised text of an entry: the entry itself if it is a string, else its `text_field`."""
     text = item.get(text_field) if isinstance(item, dict) else item
     return (normalize(text) or None) if isinstance(text, str) else None
 
 
 def _folded(text: str) -> str:
-    """Without differences of case and of compatibility (Unicode, 3.13); what folding brings forth may fold again."""
+    """Fold case and compatibility (Unicode, 3.13) until the text no longer changes."""
     while (folded := unicodedata.normalize("NFKC", unicodedata.normalize("NFD", text).casefold())) != text:
         text = folded
     return text
 
 
 def _mark(match: re.Match[str]) -> str:
-    """The character, or a space for punctuation that separates and no more."""
+    """Return the character, or a space if it only separates."""
     character = match.group()
     if not unicodedata.category(character).startswith("P") or character in _MEANT:
         return character
@@ -77,16 +77,16 @@ _ALWAYS = (
 _WITHIN_WORDS = "\u200c\u200d\ufe0e\ufe0f"
 """Joiners and the two common variation selectors: some scripts, and emoji, are written with them."""
 INVISIBLE: Final = re.compile(f"[\x00-\x1f{_ALWAYS}{_WITHIN_WORDS}]")
-"""All of them, line ends and tabs too."""
+"""All invisible characters, line ends and tabs too."""
 _SUSPECT = re.compile(f"[\x00-\x08\x0b-\x1f{_ALWAYS}]|[{_WITHIN_WORDS}]{{2}}")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _INVISIBLE = re.compile(f"[\x00-\x08\x0e-\x1f{_ALWAYS}{_WITHIN_WORDS}]")
 
 
 def readings(text: str) -> tuple[str, ...]:
-    """What a reader can take the text for, in compatibility form (Unicode NFKC): wide letters and digits become plain.
+    """Return the text as a person may read it, in compatibility form (NFKC): wide letters and digits become plain.
 
-    The first reading leaves out invisible characters. If there are any, a second reading has a space for each.
+    Invisible characters are removed. If there are any, a second reading has a space for each.
     """
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if (_CONTROL if plain.isascii() else _INVISIBLE).search(plain) is None:
@@ -95,22 +95,22 @@ def readings(text: str) -> tuple[str, ...]:
 
 
 def has_invisible_characters(text: str) -> bool:
-    """Whether a text that is to be kept holds what it has no use for."""
+    """Whether a text contains invisible characters that no script needs."""
     return _SUSPECT.search(text) is not None
 
 
 def strip_invisible(text: str) -> str:
-    """The text in one line, each such character a space; those that belong within words stay."""
+    """Return the text in one line with a space for each invisible character; those used within words remain."""
     return " ".join(_SUSPECT.sub(" ", text).split())
 
 
 _SENTENCE_END = re.compile("(?<=[.!?])\\s+|(?<=[\u3002\uff01\uff1f])\\s*|\n+")
 _LETTERS = re.compile(r"[^\W\d_][\w'-]*")
 _STRETCH = re.compile(r"[^\W_][\w'-]*(?: [^\W_][\w'-]*)*")
-"""Words with nothing but a space between them."""
+"""Words separated by one space."""
 SHORTEST_WORD = 4
 STEM = 5
-"""Letters by which two forms of a word are taken for one: "prefer", "prefers", "preferred"."""
+"""Words with this many first letters in common count as one: "prefer", "prefers", "preferred"."""
 _COMMON = """
 about actually after again almost also always amazing another anything around awesome because been before being
 between both come could does doing done down during each either enough even every everyone everything excited
@@ -122,11 +122,11 @@ those though through time today tomorrow totally under understood until upon use
 what what's when where which while will with without would yesterday you're your yours
 """
 COMMON = frozenset(_COMMON.split())
-"""Words that say nothing of what a text is about."""
+"""English words that do not indicate a subject."""
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, each on one line."""
+    """Yield the sentences of a text, each on one line."""
     for part in _SENTENCE_END.split(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")):
         sentence = " ".join(part.split())
         if sentence:
@@ -134,10 +134,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def names(sentence: str) -> list[str]:
-    """The names in a sentence, as far as capitals tell: capitalised words side by side.
-
-    The first word of a sentence is capitalised whatever it is, so a word next to it is no name either.
-    """
+    """Return the names in a sentence: runs of capitalised words, except at the start of the sentence."""
     found: list[str] = []
     is_first = True
     for stretch in _STRETCH.findall(sentence):
@@ -153,14 +150,14 @@ def _is_capitalised(word: str) -> bool:
 
 
 def words(text: str) -> set[str]:
-    """The words of a text that say something, in lower case."""
+    """Return the significant words of a text in lower case."""
     return {word for word in _LETTERS.findall(text.casefold()) if len(word) >= SHORTEST_WORD} - COMMON
 
 
 def traces(text: str) -> set[str]:
-    """What two texts have in common if they are about the same: beginnings of words, numbers.
+    """Return word stems and numbers, which texts on the same subject share.
 
-    Where a script has no case and often no spaces, it is each pair of adjacent characters.
+    In scripts without case, which often have no spaces either, they are pairs of adjacent characters.
     """
     found: set[str] = set()
     for word in fold(text):

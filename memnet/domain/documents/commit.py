@@ -50,17 +50,15 @@ class OlderThanReceipts:
 def match_request(head: Envelope | None, command: WriteCommand) -> AppliedRequest | OlderThanReceipts | None:
     """Compare a request with the current version of its document, before its content is checked.
 
-    Returns the applied request if it was applied before, None if it is new, and OlderThanReceipts if only
-    the audit log shows it.
+    Returns the applied request, None if the request is new, or OlderThanReceipts if only the audit log shows it.
     Raises ErasureRunning, IdempotencyKeyReused, ETagMismatch, DocumentExists, DocumentNotFound.
     """
     if head is not None and head.erased:
         raise ErasureRunning()
-    if head is not None:
-        hashed = key_hash(command.key, command.actor.principal, command.idempotency_key)
-        for receipt in reversed(head.commit.receipts):
-            if receipt.key_hash == hashed:
-                return _same_request(receipt, command)
+    hashed = key_hash(command.key, command.actor.principal, command.idempotency_key)
+    for receipt in head.commit.receipts if head else ():
+        if receipt.key_hash == hashed:
+            return _same_request(receipt, command)
     refusal = _refusal(head, command)
     sequence = _possible_sequence(head, command) if head else None
     if head is None or sequence is None or sequence > head.commit.sequence - MAX_RECEIPTS:
@@ -105,8 +103,8 @@ def next_version(
 ) -> Envelope:
     """Return the version that commits `draft` over `head`: content, applied request and record together.
 
-    `carried` are the records of the head's outbox that are not known to be in audit/. `new_doc_id` is used if there is
-    no blob yet. The record's values are sealed with `sealing`. Recorded time never runs backwards in a history.
+    `carried` are the records of the outbox that may not be in audit/ yet. `new_doc_id` is used if there is no blob.
+    The timestamps of a document never go back.
     """
     created = head is None or head.deleted
     doc_id = head.doc_id if head else new_doc_id
@@ -114,10 +112,10 @@ def next_version(
     timestamp = max(now, head.updated_at) if head else now
     previous = head.commit.record_hash if head else audit_record.FIRST_HASH
     request_hash = command.request_hash()
-    # The ETag is in clear: without the salt it would confirm a guess of request and content.
+    # The ETag is not encrypted: without the salt it would confirm a guess of request and content.
     salt = to_base64(sealing.salt)
     seed = [doc_id, previous, command.actor.principal, command.idempotency_key, request_hash, draft.hash_after, salt]
-    # The hash of the record before makes it unique in the chain, the request makes it unique among rivals.
+    # The previous hash makes it unique in the chain, the request makes it unique among concurrent writes.
     etag = ETag(f'"{sequence}-{sha256_hex(canonical(seed))[:16]}"')
     record = audit_record.build(
         command,
@@ -228,6 +226,6 @@ def _possible_sequence(head: Envelope, command: WriteCommand) -> int | None:
         named = ETAG.fullmatch(command.precondition.etag)
         return int(named[1]) + 1 if named else None
     if isinstance(command.precondition, IfExists):
-        # A pending item is decided once: repeated after the ring has forgotten it, the request finds no such item.
+        # A pending item is decided once: a retry after the ring has dropped the request finds no such item.
         return None
     return head.commit.created_sequence

@@ -18,16 +18,15 @@ from memnet.domain.documents.array_matching import Lost, find_matching_element
 from memnet.domain.documents.entry import entries_at, is_expired, moment, rule_of
 
 HINT = (
-    "The text of an entry changes and its evidence does not. Replace the entry's evidence, too, or add to it where the "
-    "new text comes from."
+    "The text of an entry changes and its evidence does not. Replace the evidence, or add the source of the new text."
 )
 
 
 def check_entry_evidence(before: Json, after: Json, profile: Profile, binding_id: str) -> None:
     """Raise EvidenceRequired, with the section, if a durable entry has a new text with the evidence of an old one.
 
-    Entries are compared by what they hold, so neither another place nor another section nor another id lets old
-    evidence pass. An entry that never carried evidence is not asked for any.
+    Entries are compared by content, so moving an entry or changing its id does not help. An entry that never had
+    evidence needs none. The evidence of the change itself is checked by `confidence`.
     """
     had, has = (list(_entries(content, profile, binding_id)) for content in (before, after))
     old, new = (Counter(entry.whole for entry in entries) for entries in (had, has))
@@ -37,7 +36,7 @@ def check_entry_evidence(before: Json, after: Json, profile: Profile, binding_id
             gone.setdefault(entry.evidence, set()).add(entry.text)
             gone.setdefault(entry.place, set()).add(entry.text)
     for entry in has:
-        # An entry without evidence is held to what was in its own section.
+        # An entry without evidence is compared with the old entries of its section.
         old_texts = gone.get(entry.evidence or entry.place)
         is_new = new[entry.whole] > old[entry.whole]
         if is_new and entry.text is not None and old_texts and entry.text not in old_texts:
@@ -54,7 +53,7 @@ class _Entry(NamedTuple):
 
 
 def _entries(content: Json, profile: Profile, binding_id: str) -> Iterator[_Entry]:
-    """The objects in the durable sections of the binding."""
+    """Yield the objects in the durable sections of the binding."""
     for section in profile.durable.get(binding_id, ()):
         rule = rule_of(section, profile.upkeep_rules.get(binding_id, ()))
         for place, value in places(content, (), section):
@@ -69,10 +68,10 @@ def _entries(content: Json, profile: Profile, binding_id: str) -> Iterator[_Entr
 def lifetime_ops(
     before: Json, after: Json, profile: Profile, binding_id: str, source_time: datetime
 ) -> list[Operation]:
-    """Return the operations that set the expiry of entries that are new or changed in `after` and name a class.
+    """Return the operations that set the expiry of new or changed entries with a class.
 
-    The time counts from `source_time`, whatever the entry says in `after`. An entry that names the same class in both
-    never expires earlier than in `before`. Raises SchemaViolation for a class that the profile does not have.
+    The lifetime counts from `source_time`. An entry that keeps its class never expires earlier than in `before`.
+    Raises SchemaViolation for a class that the profile does not have.
     """
     ops: list[Operation] = []
     for rule in profile.upkeep_rules.get(binding_id, ()):
@@ -84,11 +83,9 @@ def lifetime_ops(
                 continue
             duration = profile.ttl_classes.get(named) if isinstance(named, str) else None
             if duration is None:
-                raise SchemaViolation(
-                    "The profile has no such class in ttl_classes.",
-                    path=pointer_text((*place, rule.ttl_field)),
-                    allowed=sorted(profile.ttl_classes),
-                )
+                path = pointer_text((*place, rule.ttl_field))
+                message = "The profile has no such class in ttl_classes."
+                raise SchemaViolation(message, path=path, allowed=sorted(profile.ttl_classes))
             expires = to_text(later(source_time, duration))
             expires = _or_as_before(expires, before, after, rule, int(place[-1]))
             if entry.get(rule.expires_field) != expires:
@@ -97,7 +94,7 @@ def lifetime_ops(
 
 
 def _or_as_before(expires: str, before: Json, after: Json, rule: SectionUpkeep, index: int) -> str:
-    """The expiry in `before` of the entry at `index` of `after`, if later and by the same class; or `expires`."""
+    """Return the expiry of the same entry in `before`, if it has the same class and expires later; else `expires`."""
     had, has = entries_at(before, rule.section), entries_at(after, rule.section)
     named, ends = has[index][rule.ttl_field], from_text(expires)
     same = [at for at, one in enumerate(had) if isinstance(one, dict) and one.get(rule.ttl_field) == named]
@@ -105,14 +102,14 @@ def _or_as_before(expires: str, before: Json, after: Json, rule: SectionUpkeep, 
     if not longer:
         return expires
     found = find_matching_element(index, has, had)
-    # Nothing identifies it: it is the one in its place, unless entries came or went.
+    # Nothing identifies it: it is the entry at the same index, unless the number of entries changed.
     if found is Lost.REMOVED_OR_CHANGED and len(had) == len(has):
         found = index
     return str(had[found][rule.expires_field]) if found in longer else expires
 
 
 def check_lifetimes(before: Json, after: Json, profile: Profile, binding_id: str, now: datetime) -> None:
-    """Raise EntryExpired, with the place, if an entry that is new or changed in `after` has expired."""
+    """Raise EntryExpired, with the pointer, if a new or changed entry has already expired."""
     for rule in profile.upkeep_rules.get(binding_id, ()):
         if rule.expires_field is not None:
             for place, entry in _written(before, after, rule):
@@ -121,7 +118,7 @@ def check_lifetimes(before: Json, after: Json, profile: Profile, binding_id: str
 
 
 def _written(before: Json, after: Json, rule: SectionUpkeep) -> Iterator[tuple[Pointer, Json]]:
-    """The entries of the section that are in `after` and not in `before`, with their places."""
+    """Yield the entries of the section that are in `after` and not in `before`, with their pointers."""
     had = Counter(canonical(entry) for entry in entries_at(before, rule.section))
     for index, entry in enumerate(entries_at(after, rule.section)):
         data = canonical(entry)

@@ -1,4 +1,4 @@
-"""The blob of a document: what clients see of it, and the `commit` that makes a change durable in one write.
+"""The blob of a document: the members that clients see, and the internal `commit`.
 
     { doc_id, schema_id, schema_version, created_at, updated_at, updated_by, content, commit: { ... } }
 
@@ -19,7 +19,7 @@ from memnet.domain.core.scope import ETag, Json
 
 @dataclass(frozen=True, slots=True)
 class AppliedRequest:
-    """An applied request, remembered to answer a repetition."""
+    """An applied request, kept in the blob so that a retry gets the same response."""
 
     key_hash: str
     request_hash: str
@@ -31,13 +31,13 @@ class AppliedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The part of the blob that no client sees."""
+    """The internal part of the blob."""
 
     sequence: int
     etag: ETag
     record_hash: str
     created_sequence: int
-    """The change that created the document, or last created it again."""
+    """The last change that created the document."""
     outbox: tuple[Record, ...]
     """The newest records, oldest first, that may not be in audit/ yet."""
     receipts: tuple[AppliedRequest, ...]
@@ -119,16 +119,8 @@ def view(envelope: Envelope) -> DocumentView | None:
 def tombstone(envelope: Envelope) -> Envelope:
     """Return the tombstone that an erasure writes over a document: its id and sequence, without content."""
     emptied = replace(envelope.commit, outbox=(), receipts=())
-    return replace(
-        envelope,
-        schema_id="",
-        schema_version="",
-        updated_by="",
-        content=None,
-        deleted=True,
-        erased=True,
-        commit=emptied,
-    )
+    blank = replace(envelope, schema_id="", schema_version="", updated_by="", content=None, commit=emptied)
+    return replace(blank, deleted=True, erased=True)
 
 
 def dump(envelope: Envelope, content: bytes | None = None) -> bytes:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from memnet.domain.core.access import Reason
+from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.json_patch import Op
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json, UserScope
-from memnet.domain.documents.commands import Evidence, IfAbsent, IfMatch, PatchDocument
+from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.documents.rebase import RebaseConflict, RebaseOutcome
 
 ALREADY_THERE = "already_there"
@@ -33,7 +34,7 @@ class Proposal:
     base: Json
     ops: Sequence[Op]
     confidence: float
-    evidence: Evidence
+    evidence: EvidenceMembers
     on_behalf_of: str
     """The principal that handed in the conversation."""
     source_time: str | None = None

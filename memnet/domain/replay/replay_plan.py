@@ -9,9 +9,8 @@ import orjson
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, InvalidIdentifier
-from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
+from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, EvidenceMembers
 from memnet.domain.core.scope import RESERVED, Json, UserScope
-from memnet.domain.documents.commands import Evidence
 from memnet.domain.documents.rebase import Rebased, rebase
 from memnet.domain.events.event import MAX_DIGEST, MAX_WORDS
 from memnet.domain.replay.extraction import Digest, Extraction, ProposedPatch, SourceDocument
@@ -202,7 +201,7 @@ def _event(snapshot: Snapshot, digest: Digest) -> Json:
     }
 
 
-def _bounded(evidence: Evidence, message_ids: Sequence[str]) -> Evidence:
+def _bounded(evidence: EvidenceMembers, message_ids: Sequence[str]) -> EvidenceMembers:
     """The evidence with as many of the messages' ids, from the first one on, as it may be long."""
     left = MAX_EVIDENCE_BYTES - len(canonical({**evidence, "message_ids": []}))
     kept: list[str] = []

