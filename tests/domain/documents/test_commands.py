@@ -3,8 +3,12 @@
 import dataclasses
 from typing import Any
 
+import pytest
+from pydantic import ValidationError
+
 from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import parse
+from memnet.domain.core.evidence import MAX_MESSAGE_IDS, Evidence
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.documents import commit
 from memnet.domain.documents.commands import IfAbsent, IfMatch
@@ -53,6 +57,12 @@ def test_what_the_request_hash_tells_apart() -> None:
     variants += [replace_command({"n": 2}), replace_command({"n": 1}, schema_id="any1", schema_version=".0.0")]
     variants += [delete_command(IfAbsent()), delete_command(IfAbsent(), note="x")]
     assert len({command.request_hash() for command in [patch, *variants]}) == len(variants) + 1
+
+
+def test_evidence_names_a_bounded_number_of_messages() -> None:
+    Evidence(message_ids=["m"] * MAX_MESSAGE_IDS)
+    with pytest.raises(ValidationError):
+        Evidence(message_ids=["m"] * (MAX_MESSAGE_IDS + 1))
 
 
 def test_a_key_belongs_to_one_document_and_one_principal() -> None:

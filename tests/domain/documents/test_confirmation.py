@@ -371,7 +371,7 @@ class Told:
         assert there <= 1 if kind in ("add", "insert") else there == (kind != "remove")
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(start=st.lists(WORDS, max_size=5), steps=st.lists(st.tuples(STEPS, WORDS), min_size=4, max_size=16))
 def test_no_confirmation_changes_another_entry_than_the_proposed_one(start: Any, steps: Any) -> None:
     told = Told(memory(likes=list(start)))

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.errors import PendingTargetChanged, ProposerCannotConfirm
-from memnet.domain.core.json_patch import apply
-from memnet.domain.documents.pending_item import carry, narrow, pending_item
+from memnet.domain.core.json_patch import apply, parse_patch
+from memnet.domain.documents.pending_item import PROVENANCE, carry, narrow, pending_item, written
 from memnet.domain.documents.rebase import RebaseConflict, Rebased
 from tests.domain.samples import ALICE, BOB, EVIDENCE, NOW, draft, op, patch_command, small_rules
 
@@ -78,7 +78,7 @@ def test_the_item_does_not_share_what_it_was_made_of() -> None:
         profile_id="p",
         binding_id="b",
         confidence=0.1,
-        evidence=EVIDENCE,
+        evidence={**EVIDENCE, PROVENANCE: {"model": "m"}},
         proposed_at=NOW,
         proposed_by=ALICE.principal,
         on_behalf_of=None,
@@ -86,6 +86,19 @@ def test_the_item_does_not_share_what_it_was_made_of() -> None:
     )
     content["facts"][0]["text"] = "changed"
     assert item["base"]["facts"][0]["text"] == "a"
+    assert item["evidence"] == EVIDENCE
+
+
+@pytest.mark.parametrize(
+    ("operation", "places"),
+    [
+        (op("move", "/content/a", from_="/content/b"), [("a",), ("b",)]),
+        (op("copy", "/content/a", from_="/content/b"), [("a",)]),
+        (op("test", "/content/a", value=1), []),
+    ],
+)
+def test_the_places_that_an_operation_changes(operation: Any, places: Any) -> None:
+    assert [written(one) for one in parse_patch([operation])] == [places]
 
 
 def test_an_entry_that_had_an_equal_beside_it_is_ambiguous_even_if_nothing_changed() -> None:

@@ -54,6 +54,7 @@ def test_what_names_or_looks_like_a_secret_is_sensitive(text: str) -> None:
         "The run took 1234567890123456789012345 steps.",
         "https://example.com/a:b@c",
         "Call 030 1234567.",
+        "Order DE88 3704 0044 0532 0130 00 has arrived.",
         "",
     ],
 )

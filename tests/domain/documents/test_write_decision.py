@@ -10,6 +10,8 @@ from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import MAX_DEPTH, canonical, sha256_hex
 from memnet.domain.core.errors import (
     BindingMismatch,
+    EntryExpired,
+    EvidenceRequired,
     FieldDenied,
     LimitExceeded,
     MalformedRequest,
@@ -23,7 +25,6 @@ from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents.commands import IfMatch
 from memnet.domain.documents.write_decision import NO_CONTENT_HASH, decide_deletion, decide_patch, decide_replacement
 from tests.domain.samples import (
-    CATALOG,
     EVIDENCE,
     LENIENT,
     NOW,
@@ -119,6 +120,26 @@ def test_creation_over_a_deleted_document_starts_anew() -> None:
     head = history.patch(op("add", "/content/log/-", value="second life"))
     assert head.content == {"log": ["second life"]}
     assert history.records[-1]["ops"][0] == op("add", "/content", value={"log": []})
+
+
+# The checks that a patch passes, each with tests of its own.
+
+
+@pytest.mark.parametrize(
+    ("operation", "error"),
+    [
+        (op("add", "/content/facts/-", value={"text": "My card is 4111 1111 1111 1111."}), FieldDenied),
+        (op("add", "/content/facts/-", value={"text": "a", "until": "2026-02-01T00:00:00Z"}), EntryExpired),
+        (op("replace", "/content/facts/0/text", value="another text"), EvidenceRequired),
+    ],
+)
+def test_the_content_of_a_patch_is_checked(operation: Any, error: type[MemnetError]) -> None:
+    rules = small_rules(
+        durable_sections={"b": ["/facts"]},
+        upkeep_rules={"b": [{"section": "/facts", "expires_field": "until"}]},
+    )
+    content = {"facts": [{"text": "a text", "evidence": EVIDENCE}]}
+    refused(error, rules, operation, on=content, confidence=1.0, evidence=EVIDENCE)
 
 
 # Schema and binding.
@@ -341,14 +362,3 @@ def test_the_draft_names_the_rules_it_was_made_by() -> None:
     assert (made.schema_id, made.schema_version) == ("memory.user.dynamic", "1.0.0")
     assert (made.confidence, made.evidence, made.source_time) == (0.9, EVIDENCE, NOW)
     assert made.reason is Reason.REPLAY_UPDATE
-
-
-def test_every_shipped_binding_can_be_created_through_its_own_initial_content() -> None:
-    for profile in CATALOG.profiles.values():
-        for binding in profile.document_bindings:
-            rules = shipped_rules(profile.profile_id, binding.binding_id)
-            content = binding.initial_content
-            if content is None:
-                continue
-            command = replace_command(content, schema_id=binding.schema_id, schema_version=binding.schema_version)
-            assert decide_replacement(command, rules, None).content == content

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 import pytest
 
-from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.errors import (
     BindingMismatch,
     BindingNotFound,
@@ -18,14 +17,12 @@ from memnet.domain.core.errors import (
     IdempotencyKeyReused,
     MemnetError,
     PathNotWritable,
-    ProfileForbidden,
     ProfileNotFound,
 )
 from memnet.domain.core.scope import DocumentKey, ETag
 from memnet.operations.documents.write import patch_document
 from memnet.operations.history.rebuild_documents import rebuild_documents
-from tests.domain.samples import CATALOG
-from tests.operations.service_scenario import ALICE, ALPHA, BOB, DYNAMIC, PROFILE, SCOPE, Service, note
+from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service, note
 from tests.services import service_of
 
 
@@ -116,29 +113,6 @@ async def test_a_retry_gets_its_answer_after_the_next_change_and_after_a_hundred
     later = service.patch_command(note("note 4"), over=results[4].etag, idempotency_key="n4")
     assert (await patch_document(later, service_of(**service.ports()))).replayed
     assert (await service.head()).commit.sequence == 101
-
-
-async def test_a_redirected_answer_is_replayed_from_ring_and_audit(service: Any) -> None:
-    fact = {
-        "id": "f",
-        "text": "Works from Utrecht.",
-        "confidence": 0.4,
-        "evidence": {},
-        "last_verified_at": "2026-01-01T00:00:00Z",
-    }
-    proposal = {"op": "add", "path": "/content/durable_facts/-", "value": fact}
-    command = service.patch_command(proposal, key=DYNAMIC, confidence=0.4)
-    first = await patch_document(command, service_of(**service.ports()))
-    assert [row["pending_id"] for row in first.redirected]
-    for number in range(70):
-        if number in (0, 69):
-            again = await patch_document(command, service_of(**service.ports()))
-            assert again == dataclasses.replace(first, replayed=True)
-        head = await service.head(DYNAMIC)
-        step = {"op": "add", "path": "/content/preferences", "value": [f"p{number}"]}
-        await service.patch(step, over=head.commit.etag, key=DYNAMIC)
-        await service.background.drain()
-    assert len((await service.head(DYNAMIC)).content["pending_confirmations"]) == 1
 
 
 async def test_a_key_with_another_body_is_refused_whatever_the_etag(service: Any) -> None:
@@ -255,22 +229,3 @@ async def test_a_dry_run_of_an_applied_request_is_a_replay(service: Any) -> None
     first = await service.patch(note("once"), idempotency_key="same")
     again = await service.patch(note("once"), idempotency_key="same", dry_run=True)
     assert again == dataclasses.replace(first, replayed=True, dry_run=True)
-
-
-async def test_the_actor_is_recorded(service: Any) -> None:
-    first = await service.patch(note("a"), actor=ALICE)
-    await service.patch(note("b"), over=first.etag, actor=BOB)
-    head = await service.head()
-    assert head.updated_by == "svc-bob"
-    assert [record["actor"] for record in head.commit.outbox] == ["svc-alice", "svc-bob"]
-
-
-async def test_a_profile_admits_only_listed_principals(service: Any) -> None:
-    shared = CATALOG.profile(PROFILE)
-    closed = shared.model_copy(update={"profile_id": "closed", "allowed_principals": ("svc-bob",)})
-    ports = service.ports() | {"catalog": Catalog({"closed": closed}, CATALOG.schemas)}
-    with pytest.raises(ProfileForbidden):
-        await patch_document(service.patch_command(note("x"), profile_id="closed"), service_of(**ports))
-    assert (
-        await patch_document(service.patch_command(note("x"), profile_id="closed", actor=BOB), service_of(**ports))
-    ).created

@@ -1,13 +1,14 @@
-"""A replay adds a source to an entry without a confirmation; nothing else gets in that way."""
+"""Entries: their members, and the sources that a replay adds to them."""
 
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.access import Reason
 from memnet.domain.core.json_patch import parse_patch
-from memnet.domain.documents.entry import source_ops
+from memnet.domain.documents.entry import confidence_of, source_ops
 from tests.domain.samples import NOW, draft, op, shipped_command, shipped_rules
 
 RULES = shipped_rules("project-copilot-v1", "user_dynamic")
@@ -15,6 +16,11 @@ E1, E2 = {"conversation_id": "c1"}, {"conversation_id": "c2"}
 BOTH = {**E1, "also": [E2]}
 FACT = {"id": "f1", "text": "Works from Utrecht.", "confidence": 0.9, "evidence": E1, "last_verified_at": NOW}
 AT = "/content/durable_facts/0/evidence"
+
+
+@pytest.mark.parametrize(("value", "confidence"), [(1, 1.0), (0.5, 0.5), (True, None), ("1", None), (None, None)])
+def test_only_a_number_is_a_confidence(value: Any, confidence: float | None) -> None:
+    assert confidence_of({"confidence": value}, SectionUpkeep(section="/facts")) == confidence
 
 
 def redirected(*ops: Any, **members: Any) -> bool:
