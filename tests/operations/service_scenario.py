@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -65,10 +66,16 @@ class CountingDocuments(DocumentStore):
             self.in_flight -= 1
 
     async def put(
-        self, key: DocumentKey, data: bytes, summary: DocumentSummary, *, replaces: StorageETag | None
+        self,
+        key: DocumentKey,
+        data: bytes,
+        summary: DocumentSummary,
+        *,
+        replaces: StorageETag | None,
+        known_at: datetime | None = None,
     ) -> None:
         self.calls["put"] += 1
-        await super().put(key, data, summary, replaces=replaces)
+        await super().put(key, data, summary, replaces=replaces, known_at=known_at)
 
     async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[Any]:
         self.calls["list"] += 1

@@ -54,7 +54,7 @@ def test_a_tenants_limits_take_the_place_of_the_organisations() -> None:
         b'"tenants":{"strict":{"events_max_days":30},"long":{"audit_max_days":4000,"audit_min_days":3650},'
         b'"free":{"events_max_days":null}}}'
     )
-    rules = {"a": {"events_days": 200, "audit_days": 400}}
+    rules: dict[str, dict[str, int | None]] = {"a": {"events_days": 200, "audit_days": 400}}
 
     def days(tenant: str) -> tuple[int | None, int | None]:
         found = policy(ceilings.of(tenant), **rules)

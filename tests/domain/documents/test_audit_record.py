@@ -37,11 +37,11 @@ def life() -> History:
 
 LIFE = life()
 HEAD = LIFE.head
-assert HEAD is not None
 
 
-def fault(records: list[Record], head: Envelope | None = HEAD) -> str | None:
-    return rebuild("doc-1", KEY, records, head).fault
+def fault(records: list[Record], head: Envelope | None = HEAD) -> str:
+    """The fault of the history, which starts with the first change it is about; empty if there is none."""
+    return rebuild("doc-1", KEY, records, head).fault or ""
 
 
 def named(number: int) -> str:
@@ -139,8 +139,8 @@ def test_reading_takes_exactly_what_was_written() -> None:
 
 
 def test_the_untouched_history_holds() -> None:
-    assert fault(LIFE.records) is None
-    assert fault([]) is not None
+    assert not fault(LIFE.records)
+    assert fault([])
 
 
 def other_value(value: Any) -> Any:
@@ -180,7 +180,7 @@ def test_a_member_left_out_or_of_another_type_is_named(member: Any, number: Any,
         ["add"],
         [{}],
         [{"op": "add"}],
-        [op("add", 5, value=1)],
+        [op("add", "", value=1) | {"path": 5}],
         [op("spam", "/content")],
         [op("move", "/content/x")],
         [op("add", "", value=["content"])],
@@ -238,7 +238,7 @@ def test_a_record_of_another_document_is_named() -> None:
     ],
 )
 def test_a_whole_history_moved_under_another_name_is_named(elsewhere: Any) -> None:
-    assert rebuild("doc-1", elsewhere, LIFE.records, HEAD).fault.startswith(named(1))
+    assert (rebuild("doc-1", elsewhere, LIFE.records, HEAD).fault or "").startswith(named(1))
 
 
 def test_a_forged_last_record_that_fits_in_itself_is_named_by_the_head() -> None:

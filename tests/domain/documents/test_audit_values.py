@@ -54,7 +54,6 @@ def life() -> History:
 
 LIFE = life()
 HEAD = LIFE.head
-assert HEAD is not None
 STORED = record_bytes(LIFE.records[0])
 
 

@@ -111,7 +111,14 @@ def test_what_is_not_durable_needs_confidence_only_on_replay(confidence: Any, re
     assert bool(made.redirected) is waits
 
 
-POINTS_NOWHERE = [None, {}, {"span": {"start": 1, "end": 2}}, {"message_ids": []}, {"conversation_id": ""}, {"a": "x"}]
+POINTS_NOWHERE: list[Any] = [
+    None,
+    {},
+    {"span": {"start": 1, "end": 2}},
+    {"message_ids": []},
+    {"conversation_id": ""},
+    {"a": "x"},
+]
 
 
 @pytest.mark.parametrize("evidence", POINTS_NOWHERE)

@@ -63,7 +63,7 @@ def test_what_is_stored_already_blocks_nothing() -> None:
 
 def test_nothing_sensitive_waits_for_a_confirmation() -> None:
     rules = small_rules(durable_sections={"b": ["/a"]}, pending_sections={"b": "/pending"})
-    content = {"a": [], "pending": []}
+    content: dict[str, Any] = {"a": [], "pending": []}
 
     assert refusal(op("add", "/content/a/-", value=CARD), rules=rules, content=content)["kind"] == "card_number"
 

@@ -18,7 +18,13 @@ RULES = small_rules(
 )
 FACTS = [{"id": name, "text": name, "owner_id": "x"} for name in "abcde"]
 OWNED = [{"text": name, "owner_id": "x"} for name in "ab"]
-CONTENT = {"facts": FACTS, "owned": OWNED, "deep": {"list": [{"tags": ["s", "t"]}, "u"], "other": 1}, "waiting": []}
+DEEP = {"list": [{"tags": ["s", "t"]}, "u"], "other": 1}
+CONTENT: dict[str, Any] = {
+    "facts": FACTS,
+    "owned": OWNED,
+    "deep": {"list": [{"tags": ["s", "t"]}, "u"], "other": 1},
+    "waiting": [],
+}
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def entries() -> list[Json]:
 def as_ops(edits: list[Edit], content: Json) -> list[Op]:
     """The operations that do it to `content`, each addressed by the index at which its entry is by then."""
     ids = [item["id"] for item in content["facts"]]
-    ops = []
+    ops: list[Op] = []
     for edit in edits:
         at = f"/content/facts/{ids.index(edit.entry)}"
         if edit.verb == "change":

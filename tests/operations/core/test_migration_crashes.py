@@ -26,7 +26,7 @@ FAULTS: dict[str, Callable[[int], FallsAt]] = {
 Work = Callable[[Migrating], Awaitable[Any]]
 
 
-async def persist(world: Migrating, work: Work, failure: FallsAt) -> None:
+async def persist(world: Any, work: Work, failure: FallsAt) -> None:
     """One process after the other, as long as they die."""
     for _ in range(6):
         world.service.background = BackgroundTasks()

@@ -1,12 +1,11 @@
 """A user who is being erased is not migrated, nor taken back, nor decommissioned: that is postponed."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from memnet.domain.core.errors import ErasureRunning
-from memnet.domain.core.scope import DocumentKey, StorageETag
-from memnet.domain.documents.envelope import DocumentSummary
 from tests.operations.migration_scenario import Migrating
 from tests.operations.service_scenario import CountingDocuments, Service
 
@@ -16,9 +15,7 @@ class Fenced(CountingDocuments):
 
     fenced = False
 
-    async def put(
-        self, key: DocumentKey, data: bytes, summary: DocumentSummary, *, replaces: StorageETag | None
-    ) -> None:
+    async def put(self, key: Any, data: Any, summary: Any, *, replaces: Any, known_at: Any = None) -> None:
         if self.fenced:
             raise ErasureRunning
         await super().put(key, data, summary, replaces=replaces)

@@ -120,7 +120,7 @@ def test_each_mutant_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         patched.setitem(__import__("sys").modules, module_name, mutant)
         exec(compile(source.replace(old, new), module_name, "exec"), mutant.__dict__)
     if module_name == "memnet.domain.documents.commit":
-        mutant.MAX_RECEIPTS, mutant.OUTBOX_RECORDS = 4, 3
+        vars(mutant).update(MAX_RECEIPTS=4, OUTBOX_RECORDS=3)
         monkeypatch.setattr(importlib.import_module("memnet.operations.documents.write"), "commit", mutant)
         monkeypatch.setattr(importlib.import_module("memnet.operations.documents.outbox"), "commit", mutant)
     else:

@@ -14,8 +14,17 @@ from memnet.domain.documents.audit_record import record_bytes
 from memnet.operations.documents.outbox import SweepReport, flush_outbox, sweep_outboxes
 from memnet.operations.history.rebuild_documents import rebuild_documents
 from memnet.paging import rows
+from memnet.ports import Page
+from memnet.stores import ListedDocument
 from tests.operations.service_scenario import ALPHA, SCOPE, CountingAudit, CountingDocuments, Service, note
 from tests.services import arguments, service_of
+
+
+class Forgetful(CountingAudit):
+    """A process that has not seen the records of others."""
+
+    def stands(self, scope: UserScope, change_id: str) -> bool:
+        return False
 
 
 async def unflushed(service: Any, count: Any) -> Any:
@@ -59,11 +68,6 @@ async def test_records_flushed_before_a_failure_stay(service: Any) -> None:
 
 async def test_another_process_appends_the_same_bytes(service: Any) -> None:
     records = await unflushed(service, 2)
-
-    class Forgetful(CountingAudit):
-        def stands(self, scope: Any, change_id: Any) -> Any:
-            return False
-
     audit = Forgetful()
     for _ in range(2):
         await flush_outbox(SCOPE, records, audit=audit)
@@ -72,8 +76,7 @@ async def test_another_process_appends_the_same_bytes(service: Any) -> None:
 
 async def test_a_record_stored_with_other_bytes_is_reported_by_a_flush(service: Any) -> None:
     records = await unflushed(service, 2)
-    audit = CountingAudit()
-    audit.stands = lambda scope, change_id: False
+    audit = Forgetful()
     audit.tamper(SCOPE, records[1]["change_id"], b"{}")
     with pytest.raises(HistoryCorrupt) as refusal:
         await flush_outbox(SCOPE, records, audit=audit)
@@ -176,11 +179,10 @@ async def test_while_the_audit_is_down_nothing_is_trimmed(service: Any) -> None:
 async def test_a_faster_writer_wins(service: Any) -> None:
     result = await left_behind(service, 3)
     service.clock.advance(timedelta(minutes=5))
-    outcomes = await asyncio.gather(
-        sweep(service), *(service.patch(note(f"rival {n}"), over=result.etag) for n in range(3)), return_exceptions=True
-    )
-    assert outcomes[0].trimmed + outcomes[0].postponed == 1
-    assert sum(not isinstance(outcome, Exception) for outcome in outcomes[1:]) == 1
+    rivals = [service.patch(note(f"rival {n}"), over=result.etag) for n in range(3)]
+    report, outcomes = await asyncio.gather(sweep(service), asyncio.gather(*rivals, return_exceptions=True))
+    assert report.trimmed + report.postponed == 1
+    assert sum(not isinstance(outcome, BaseException) for outcome in outcomes) == 1
     await service.background.drain()
     [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
     assert (history.fault, history.changes) == (None, 4)
@@ -224,7 +226,7 @@ async def test_a_damaged_document_does_not_stop_the_sweep(service: Any) -> None:
 
 async def test_a_listing_that_fails_is_unavailable() -> None:
     class Down(CountingDocuments):
-        async def list_all(self, *, limit: Any, cursor: Any) -> None:
+        async def list_all(self, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
             raise Unavailable(dependency="documents")
 
     with pytest.raises(Unavailable):

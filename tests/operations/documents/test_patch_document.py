@@ -54,7 +54,7 @@ async def test_twenty_strangers_on_one_version_have_one_winner(service: Any) -> 
     outcomes = await asyncio.gather(
         *(patch_document(c, service_of(**service.ports())) for c in commands), return_exceptions=True
     )
-    winners = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
+    winners = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
     assert len(winners) == 1
     assert all(isinstance(o, ETagMismatch) for o in outcomes if o not in winners)
     assert {o.details["latest_etag"] for o in outcomes if isinstance(o, ETagMismatch)} == {winners[0].etag}
@@ -69,15 +69,15 @@ async def test_twenty_strangers_create_one_document(service: Any) -> None:
     assert sorted(type(outcome).__name__ for outcome in outcomes) == ["DocumentExists"] * 19 + ["WriteResult"]
 
 
-async def test_sixty_four_clients_count_to_sixteen_hundred(service: Any) -> None:
+async def test_twenty_four_clients_count_to_two_hundred_and_forty(service: Any) -> None:
     """Each reads, adds one and insists; what the answers say happened is what happened."""
     await service.patch({"op": "add", "path": "/content/facets/n", "value": 0})
 
-    chance, lost = random.Random(64), 0
+    chance, lost = random.Random(24), 0
 
     async def client(number: int) -> None:
         nonlocal lost
-        for turn in range(25):
+        for turn in range(10):
             attempt = 0
             while True:
                 head = await service.head()
@@ -93,12 +93,12 @@ async def test_sixty_four_clients_count_to_sixteen_hundred(service: Any) -> None
                     for _ in range(chance.randrange(256 * min(attempt, 4))):
                         await asyncio.sleep(0)
 
-    await asyncio.gather(*map(client, range(64)))
+    await asyncio.gather(*map(client, range(24)))
     await service.background.drain()
-    assert (await service.read())["content"]["facets"]["n"] == 64 * 25
+    assert (await service.read())["content"]["facets"]["n"] == 24 * 10
     [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
-    assert (history.changes, history.fault) == (64 * 25 + 1, None)
-    assert lost > 100, "without lost races this would prove nothing"
+    assert (history.changes, history.fault) == (24 * 10 + 1, None)
+    assert lost > 50, "without lost races this would prove nothing"
 
 
 async def test_a_retry_gets_its_answer_after_the_next_change_and_after_a_hundred(service: Any) -> None:
@@ -153,12 +153,13 @@ async def test_a_stale_etag_is_reported_before_the_patch_is_checked(service: Any
 
 
 async def test_profile_and_binding_must_exist_and_be_about_the_document(service: Any) -> None:
-    for members, error in [
+    wrong: list[tuple[dict[str, Any], type[MemnetError]]] = [
         ({"profile_id": "none"}, ProfileNotFound),
         ({"binding_id": "nothing"}, BindingNotFound),
         ({"binding_id": "user_dynamic"}, BindingMismatch),
         ({"key": DYNAMIC, "binding_id": "project_doc"}, BindingMismatch),
-    ]:
+    ]
+    for members, error in wrong:
         with pytest.raises(error):
             await service.patch(note("x"), **members)
     assert service.documents.calls == {}

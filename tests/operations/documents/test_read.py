@@ -138,9 +138,9 @@ async def test_an_unchanged_document_is_worked_out_once(service: Any) -> None:
 NAMES = ["alpha.json", "alpha-2.json", "beta.json", "gamma.json", "z.json"]
 
 
-async def listed(service: Service, scope: Any = SCOPE, **members: Any) -> Any:
+async def listed(service: Any, scope: Any = SCOPE, **members: Any) -> Any:
     """Every page, and all of the rows."""
-    chosen = {"namespace": None, "prefix": None, "limit": 100, "cursor": None} | members
+    chosen: dict[str, Any] = {"namespace": None, "prefix": None, "limit": 100, "cursor": None} | members
     pages = [await list_documents(scope, service, **chosen)]
     while pages[-1].next_cursor is not None:
         chosen["cursor"] = pages[-1].next_cursor
@@ -244,6 +244,7 @@ async def test_a_cursor_belongs_to_its_list(filled: Any) -> None:
     ]:
         with pytest.raises(InvalidCursor):
             await listed(filled, scope, cursor=page.next_cursor, **members)
+    assert page.next_cursor is not None
     for cursor in ["", "x", "\u00e9", "AAAA", page.next_cursor + "x", page.next_cursor[:-1]]:
         with pytest.raises(InvalidCursor):
             await listed(filled, cursor=cursor)

@@ -135,7 +135,7 @@ async def test_what_another_replay_writes_meanwhile_gets_both_sources() -> None:
     world = World(models=saying(DEADLINE, PREFERENCE))
     await world.create_project()
     other = await world.store("s2", LATER, "c2")
-    meddled = []
+    meddled: list[Any] = []
 
     async def meddle(name: str, call: Call) -> Any:
         if name == "documents.put" and not meddled:
@@ -155,7 +155,7 @@ async def test_a_fact_that_somebody_gave_an_expiry_meanwhile_is_a_conflict() -> 
     world = World(models=saying(DEADLINE))
     await world.create_project()
     note = {"text": "The deadline is Friday", "expires_at": "2026-03-01T00:00:00Z"}
-    meddled = []
+    meddled: list[Any] = []
 
     async def meddle(name: str, call: Call) -> Any:
         if name == "documents.put" and not meddled:

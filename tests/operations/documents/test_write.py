@@ -21,6 +21,7 @@ from memnet.domain.core.errors import (
     Unavailable,
 )
 from memnet.domain.documents import commit, envelope
+from memnet.domain.documents.write_decision import Decision
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.documents.write import ATTEMPTS, commit_change
 from memnet.operations.history.list_audit import list_audit
@@ -47,7 +48,7 @@ class FaultyDocuments(CountingDocuments):
         super().__init__()
         self.faults = list(faults)
 
-    async def put(self, key: Any, data: Any, summary: Any, *, replaces: Any) -> None:
+    async def put(self, key: Any, data: Any, summary: Any, *, replaces: Any, known_at: Any = None) -> None:
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "lost":
             self.calls["put"] += 1
@@ -84,7 +85,7 @@ async def test_a_store_that_keeps_failing_is_unavailable_and_the_same_key_finds_
 
 async def test_no_refusal_is_derived_from_the_response_of_the_store() -> None:
     """The first try was applied, its answer lost, and a rival has written since: the request was not refused."""
-    service = Service(documents=FaultyDocuments("", "answer lost"))
+    service: Any = Service(documents=FaultyDocuments("", "answer lost"))
     first = await service.patch(note("first"))
     put = service.documents.put
 
@@ -237,7 +238,7 @@ async def test_a_refused_decision_is_not_retried(service: Any) -> None:
     [first] = await service.count_up(1)
     decided = []
 
-    def decide(head: Any) -> None:
+    def decide(head: Any) -> Decision:
         decided.append(head)
         raise MemnetError("no")
 
@@ -273,7 +274,7 @@ async def test_a_stale_request_is_refused_before_the_decision(service: Any) -> N
     [first] = await service.count_up(1)
     await service.patch(note("rival"), over=first.etag)
 
-    def decide(head: Any) -> None:
+    def decide(head: Any) -> Decision:
         raise AssertionError(head.commit.sequence)
 
     with pytest.raises(ETagMismatch):
