@@ -86,7 +86,7 @@ PROMPT = "Tell what was planted.\n"
 
 @dataclass(frozen=True)
 class Workshop:
-    """Writes a catalog's files and tells what `load_catalog` thinks of them."""
+    """Writes the files of a catalog and returns the problems that `load_catalog` finds."""
 
     root: Path
 

@@ -84,7 +84,7 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize(("changes", "pointer", "reason"), PROBLEMS)
-def test_a_fault_is_told_with_its_place(
+def test_a_problem_is_reported_with_its_pointer(
     workshop: Workshop, changes: list[dict[str, Any]], pointer: str, reason: str
 ) -> None:
     assert (pointer, reason) in with_rules(workshop, *changes)

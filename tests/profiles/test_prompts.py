@@ -28,7 +28,7 @@ def memnet(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="memnet")
 
 
-def test_every_shipped_prompt_is_released_as_it_was_and_used() -> None:
+def test_every_shipped_prompt_is_released_unchanged_and_used() -> None:
     catalog = load_catalog(ROOT / "profiles", ROOT / "schemas", PROMPTS)
     digests = {"/".join(key): prompt.sha256 for key, prompt in catalog.prompts.items()}
     used = {

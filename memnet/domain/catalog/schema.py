@@ -72,7 +72,7 @@ def _faults(schema: dict[str, Any], *, is_root: bool) -> Iterator[tuple[str, str
         if keyword not in KEYWORDS and not keyword.startswith("x-"):
             yield pointer_text([keyword]), "is not a keyword of Draft 2020-12 (an author's own start with x-)"
     if "$id" in schema and not is_root:
-        yield "/$id", "stands only at the top"
+        yield "/$id", "is only allowed at the top"
     if schema.get("format", "date") not in FORMATS:
         yield "/format", "is not a format of Draft 2020-12"
     if not _is_pattern(schema.get("pattern", "")):

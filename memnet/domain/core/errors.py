@@ -168,7 +168,7 @@ class DocumentExists(MemnetError):
 
 
 class BodyTooLarge(MemnetError):
-    """The request body is over the limit."""
+    """The request body exceeds the limit."""
 
 
 class UnsupportedMediaType(MemnetError):

@@ -53,7 +53,7 @@ class Operation:
     source: Pointer | None
     """The source of a move or copy."""
     body: Op
-    """The operation as it was sent, which is what is stored."""
+    """The operation as sent and stored."""
 
     @property
     def value(self) -> Json:

@@ -166,7 +166,7 @@ def test_of_alternatives_the_only_one_with_the_right_type_is_reported() -> None:
          " linear time (no look-around, no back-references)"),
         (body(patternProperties={"(a)\\1": {}}), "/patternProperties/(a)\\1", "is not a regular expression that runs"
          " in linear time (no look-around, no back-references)"),
-        (body(properties={"a": {"$id": "memnet:u:1"}}), "/properties/a/$id", "stands only at the top"),
+        (body(properties={"a": {"$id": "memnet:u:1"}}), "/properties/a/$id", "is only allowed at the top"),
         (body(properties={"a": {"$ref": "#/$defs/b"}}), "/properties/a/$ref",
          "refers to a place that the schema does not have"),
         (body(properties={"a": {"$ref": "#anchor"}}), "/properties/a/$ref",

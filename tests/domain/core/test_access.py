@@ -48,7 +48,7 @@ def test_without_a_tenant_the_role_alone_decides(operation: str, role: Role) -> 
 
 @pytest.mark.parametrize("reason", Reason)
 @pytest.mark.parametrize("role", Role)
-def test_a_reason_takes_its_own_role_and_no_other(reason: Reason, role: Role) -> None:
+def test_a_reason_requires_its_own_role(reason: Reason, role: Role) -> None:
     if role is ROLE_OF_REASON.get(reason):
         permit("patch_document", actor(role.value), ["t1"], "t1", reason)
     else:

@@ -138,7 +138,7 @@ def test_hostile_bodies_are_refused_before_they_cost_much(body: Any, why: Any) -
         parse(body)
 
 
-def test_many_values_beside_each_other_are_no_depth() -> None:
+def test_siblings_do_not_count_as_depth() -> None:
     assert len(parse(b"[" + b"[]," * 300_000 + b"[]]")) == 300_001
 
 

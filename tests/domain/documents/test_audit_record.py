@@ -24,7 +24,7 @@ ENDS = [1, LENGTH // 2, LENGTH]
 
 
 def life() -> History:
-    """Six changes: created, changed, deleted, created anew, changed twice."""
+    """Six changes: created, changed, deleted, created again, changed twice."""
     made = History()
     made.patch(op("add", "/content/a", value=[1]), evidence=EVIDENCE, confidence=0.9)
     made.patch(op("add", "/content/a/-", value=2), actor=BOB, source_time=NOW)
@@ -51,7 +51,7 @@ def named(number: int) -> str:
 # What a record says.
 
 
-def test_a_record_says_who_what_when_why_and_by_which_rules() -> None:
+def test_the_members_of_a_record() -> None:
     record = LIFE.records[0]
     assert record == {
         "record_version": 2,
@@ -122,7 +122,7 @@ def test_lineage(key: Any, first: Any) -> None:
     assert lineage(key) == first
 
 
-def test_reading_takes_exactly_what_was_written() -> None:
+def test_reading_accepts_only_written_bytes() -> None:
     for record in LIFE.records:
         assert read_record(record_bytes(record)) == record
     data = record_bytes(LIFE.records[0])
@@ -313,7 +313,7 @@ def test_every_version_before_the_fault_is_rebuilt() -> None:
     assert [version.sequence for version in rebuild("doc-1", KEY, records, HEAD).versions] == [1, 2, 3]
 
 
-def test_without_a_document_the_chain_itself_is_checked_and_the_lack_is_told() -> None:
+def test_without_a_document_the_chain_is_still_verified() -> None:
     rebuilt = rebuild("doc-1", KEY, LIFE.records, None)
     assert rebuilt.fault == "there is no document for these records"
     assert len(rebuilt.versions) == LENGTH
@@ -322,7 +322,7 @@ def test_without_a_document_the_chain_itself_is_checked_and_the_lack_is_told() -
     assert fault(altered, None).startswith(named(3))
 
 
-def test_a_fold_takes_the_next_record_only() -> None:
+def test_a_fold_applies_only_the_next_record() -> None:
     fold = Fold("doc-1")
     for record in LIFE.records[1:]:
         with pytest.raises(BrokenChain):

@@ -31,7 +31,7 @@ def test_what_the_request_hash_ignores() -> None:
         assert dataclasses.replace(command, **members).request_hash() == command.request_hash()
 
 
-def test_what_the_request_hash_tells_apart() -> None:
+def test_what_changes_the_request_hash() -> None:
     patch = patch_command(SET)
     ops = [
         [SET, SET],

@@ -67,7 +67,7 @@ def test_a_new_request_is_to_be_decided() -> None:
     )
 
 
-def test_refusals_before_a_word_is_said_of_the_content() -> None:
+def test_preconditions_are_checked_before_the_content() -> None:
     head = changes(3).head
     stale, weak = load(changes(3).versions[0]).commit.etag, ETag("W/" + head.commit.etag)
     for command, error, details in [
@@ -83,7 +83,7 @@ def test_refusals_before_a_word_is_said_of_the_content() -> None:
         match_request(None, patch_command(precondition=IfMatch(stale)))
 
 
-def test_a_repetition_has_its_receipt_whatever_it_demands_by_now() -> None:
+def test_a_repetition_gets_its_response_whatever_its_precondition() -> None:
     history = changes(5)
     for sequence in range(1, 6):
         original = repeated(history, sequence)
@@ -187,7 +187,7 @@ def test_a_deleted_document_can_be_created_and_nothing_else() -> None:
     assert match_request(head, patch_command(SET, idempotency_key="x")) is None
 
 
-def test_a_deletion_is_repeated_after_the_document_was_created_anew() -> None:
+def test_a_deletion_is_repeated_after_the_document_was_created_again() -> None:
     history = changes(2)
     deletion = delete_command(IfMatch(history.head.commit.etag), idempotency_key="gone")
     history.write(deletion)
@@ -281,7 +281,7 @@ def test_the_life_of_an_envelope() -> None:
     assert [receipt.created for receipt in again.commit.receipts] == [True, False, False, True]
 
 
-def test_the_outbox_carries_what_is_not_known_to_stand() -> None:
+def test_the_outbox_keeps_records_that_may_not_be_flushed() -> None:
     history = changes(3)
     [third] = history.head.commit.outbox
     command = patch_command(SET, precondition=IfMatch(history.head.commit.etag), idempotency_key="x")

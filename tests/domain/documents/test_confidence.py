@@ -84,7 +84,7 @@ def test_enough_confidence_and_evidence_write_a_durable_fact(confidence: Any, re
 
 @pytest.mark.parametrize("confidence", [None, 0, 0.0, 0.79999])
 @pytest.mark.parametrize("reason", list(Reason))
-def test_too_little_confidence_waits_whoever_writes(confidence: Any, reason: Any) -> None:
+def test_low_confidence_is_redirected_for_every_reason(confidence: Any, reason: Any) -> None:
     version = IfMatch(ETag('"7-0"'))
     made = decide(ADD_FACT, confidence=confidence, evidence=EVIDENCE, reason=reason, precondition=version)
     assert made.content["durable_facts"] == []
@@ -212,7 +212,7 @@ def test_two_operations_of_one_patch_wait_apart_and_the_rest_is_applied() -> Non
 
 
 def test_each_text_says_what_its_operation_means_after_those_before_it() -> None:
-    """The second removal takes what has moved up: whoever confirms it must read that."""
+    """The second removal removes the next entry, and its text must say so."""
     first = op("remove", "/content/durable_facts/0")
     made = decide(first, first, on=HELD)
     assert [waiting["text"] for waiting in made.content["pending_confirmations"]] == [
@@ -245,7 +245,7 @@ def test_the_record_holds_what_was_applied() -> None:
     assert [operation["path"] for operation in made.ops] == [f"{PENDING}/-"]
 
 
-def test_a_full_pending_section_takes_no_more() -> None:
+def test_a_full_pending_section_refuses_new_items() -> None:
     full = content(pending_confirmations=[item(id=f"p{n}", proposed_by="svc-x") for n in range(30)])
     with pytest.raises(LimitExceeded) as refusal:
         decide(ADD_FACT, on=full)
@@ -253,7 +253,7 @@ def test_a_full_pending_section_takes_no_more() -> None:
     assert decide(DROP, on=full).content["pending_confirmations"][0]["id"] == "p1"
 
 
-def test_a_section_that_takes_confirmations_only_takes_no_live_write_however_sure() -> None:
+def test_confirmed_only_sections_refuse_live_writes_of_any_confidence() -> None:
     profile = RULES.profile.model_copy(update={"durable_writes": "confirmed_only"})
     strict = replace(RULES, profile=profile)
     for reason in (Reason.LIVE_UPDATE, Reason.REPLAY_UPDATE, Reason.ADMIN_MIGRATION):
@@ -353,7 +353,7 @@ def test_a_profile_with_a_single_identity_lets_anyone_confirm() -> None:
         [DROP, op("add", f"{FIRST}", value=item(proposed_by="SVC-ALICE"))],
     ],
 )
-def test_nobody_makes_or_edits_a_pending_item(ops: Any, actor: Any) -> None:
+def test_clients_cannot_create_or_edit_pending_items(ops: Any, actor: Any) -> None:
     with pytest.raises(PendingItemInvalid):
         decide(*ops, on=WAITING, actor=actor, **SURE)
 

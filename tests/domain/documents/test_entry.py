@@ -50,7 +50,7 @@ def test_a_live_writer_does_not() -> None:
         op("add", "/content/durable_facts/-", value=FACT),
     ],
 )
-def test_what_takes_a_source_away_or_says_something_waits(made: Any) -> None:
+def test_other_changes_of_an_entry_are_redirected(made: Any) -> None:
     assert redirected(made)
 
 
@@ -63,6 +63,6 @@ def test_what_takes_a_source_away_or_says_something_waits(made: Any) -> None:
         op("add", "/content/o/0/evidence", value=BOTH),
     ],
 )
-def test_only_the_evidence_of_an_entry_of_an_array_takes_sources(made: Any) -> None:
+def test_sources_are_added_only_to_evidence_of_entries_in_arrays(made: Any) -> None:
     state = deepcopy({"content": {"a": [FACT], "o": {"0": FACT}, "evidence": E1}})
     assert source_ops(parse_patch([made]), state, ()) == frozenset()

@@ -82,7 +82,7 @@ def test_a_patch_cannot_take_the_content_away() -> None:
     assert made.content == {"a": 1}
 
 
-def test_a_read_only_binding_takes_no_patch_and_an_administrator_s_document() -> None:
+def test_a_read_only_binding_refuses_patches_and_accepts_replacements() -> None:
     rules = shipped_rules("support-desk-v1", "entitlements")
     command = shipped_command("support-desk-v1", "entitlements", op("add", "/content/plan", value="x"))
     with pytest.raises(PathNotWritable) as refusal:
@@ -113,7 +113,7 @@ def test_a_binding_without_initial_content_starts_from_an_empty_object() -> None
     assert draft(LENIENT, patch_command(op("add", "/content/a", value=1))).content == {"a": 1}
 
 
-def test_creation_over_a_deleted_document_starts_anew() -> None:
+def test_creation_over_a_deleted_document_starts_from_the_initial_content() -> None:
     history = History(small_rules(binding={"initial_content": {"log": []}}))
     history.patch(op("add", "/content/log/-", value="first life"))
     history.delete()
@@ -145,7 +145,7 @@ def test_the_content_of_a_patch_is_checked(operation: Any, error: type[MemnetErr
 # Schema and binding.
 
 
-def test_all_violations_are_told_with_their_places_and_without_their_values() -> None:
+def test_all_violations_are_reported_with_pointers_and_without_values() -> None:
     rules = shipped_rules(COPILOT, "user_dynamic")
     ops = [
         op("add", "/content/preferences/-", value=12345),
@@ -229,7 +229,7 @@ def test_values_that_are_together_too_long_are_refused_before_they_are_applied()
     assert draft(rules, patch_command(ops[0], tested, tested)).content == {"a": "x" * 9}
 
 
-def test_what_is_over_a_limit_already_may_shrink_and_nothing_else() -> None:
+def test_content_over_a_limit_may_only_shrink() -> None:
     rules = small_rules(binding={"max_chars": 20}, compaction_rules={"b": {"max_q": 2}})
     long = {"a": "x" * 40, "b": "y"}
     assert draft(rules, patch_command(op("replace", "/content/a", value="x" * 39)), long)
@@ -298,7 +298,7 @@ def test_a_huge_request_is_refused_by_its_size_before_the_schema_is_asked() -> N
             draft(rules, command)
 
 
-def test_a_failing_operation_in_the_middle_leaves_everything_as_it_was() -> None:
+def test_a_failing_operation_leaves_everything_unchanged() -> None:
     content = {"a": [1], "b": {"c": 2}}
     head = version_with(LENIENT, content)
     command = patch_command(

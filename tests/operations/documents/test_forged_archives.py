@@ -1,4 +1,4 @@
-"""Archives that agree with themselves, made up by somebody who knows how: what still gets in, and what never does."""
+"""Forged archives that are consistent in themselves."""
 
 import asyncio
 from collections.abc import Callable

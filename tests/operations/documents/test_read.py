@@ -64,7 +64,7 @@ async def test_a_deleted_document_keeps_its_earlier_versions(service: Any) -> No
     assert (await service.read(as_of=results[0].change_id))["content"]["summary"] == "note 0"
 
 
-async def test_each_version_is_rebuilt_as_it_was_answered(service: Service) -> None:
+async def test_each_version_is_rebuilt_unchanged(service: Service) -> None:
     seen = {}
     etag = None
     for number in range(20):
