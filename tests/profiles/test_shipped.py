@@ -21,67 +21,23 @@ ACTOR = Actor("svc-a", frozenset({"Memory.Write"}))
 SPECIFIED = """{
   "profile_id": "project-copilot-v1",
   "document_bindings": [
-    {
-      "binding_id": "user_static",
-      "namespace": "user",
-      "path": "user_static.json",
-      "schema_id": "memory.user.static",
-      "schema_version": "1.0.0",
-      "max_chars": 12000,
-      "read_priority": 10,
-      "write_mode": "restricted_patch"
-    },
-    {
-      "binding_id": "user_dynamic",
-      "namespace": "user",
-      "path": "user_dynamic.json",
-      "schema_id": "memory.user.dynamic",
-      "schema_version": "1.0.0",
-      "max_chars": 18000,
-      "read_priority": 20,
-      "write_mode": "restricted_patch"
-    },
-    {
-      "binding_id": "project_doc",
-      "namespace": "projects",
-      "path_template": "{project_id}.json",
-      "schema_id": "memory.project",
-      "schema_version": "1.0.0",
-      "max_chars": 32000,
-      "read_priority": 30,
-      "write_mode": "restricted_patch"
-    }
+    {"binding_id": "user_static", "namespace": "user", "path": "user_static.json", "schema_id": "memory.user.static",
+     "schema_version": "1.0.0", "max_chars": 12000, "read_priority": 10, "write_mode": "restricted_patch"},
+    {"binding_id": "user_dynamic", "namespace": "user", "path": "user_dynamic.json", "schema_id": "memory.user.dynamic",
+     "schema_version": "1.0.0", "max_chars": 18000, "read_priority": 20, "write_mode": "restricted_patch"},
+    {"binding_id": "project_doc", "namespace": "projects", "path_template": "{project_id}.json",
+     "schema_id": "memory.project", "schema_version": "1.0.0", "max_chars": 32000, "read_priority": 30,
+     "write_mode": "restricted_patch"}
   ],
   "writable_path_rules": {
-    "user_dynamic": [
-      "/preferences",
-      "/durable_facts",
-      "/pending_confirmations"
-    ],
-    "project_doc": [
-      "/summary",
-      "/facets",
-      "/recent_notes"
-    ]
+    "user_dynamic": ["/preferences", "/durable_facts", "/pending_confirmations"],
+    "project_doc": ["/summary", "/facets", "/recent_notes"]
   },
-  "retention_rules": {
-    "snapshots_days": 60,
-    "events_days": 365,
-    "audit_days": 365
-  },
-  "confidence_rules": {
-    "min_confidence_for_durable_fact": 0.80,
-    "min_confidence_for_auto_apply": 0.70
-  },
+  "retention_rules": {"snapshots_days": 60, "events_days": 365, "audit_days": 365},
+  "confidence_rules": {"min_confidence_for_durable_fact": 0.80, "min_confidence_for_auto_apply": 0.70},
   "compaction_rules": {
-    "user_dynamic": {
-      "max_preferences": 12,
-      "max_durable_facts": 80,
-      "max_pending_confirmations": 30
-    },
-    "project_doc": {
-      "max_recent_notes": 30
-    }
+    "user_dynamic": {"max_preferences": 12, "max_durable_facts": 80, "max_pending_confirmations": 30},
+    "project_doc": {"max_recent_notes": 30}
   }
 }"""
 

@@ -1,4 +1,4 @@
-"""The catalog: all profiles, schemas, prompts and migrations of a process, and the rules they give for a document."""
+"""The catalog: all profiles, schemas, prompts and migrations, and their rules for a document."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ class WriteRules:
     """All known schemas by (id, version)."""
 
     def at(self, schema_id: str, version: str) -> "WriteRules | None":
-        """Return the rules for a document under this schema version, with the newer of it and the binding's version.
+        """Return the rules with the newer of this schema version and the binding's.
 
         None unless the newer version is proven additive to the older one, directly or through versions in between.
         """
@@ -82,7 +82,7 @@ class Catalog:
             raise ProfileNotFound from None
 
     def shows(self, profile_id: str, actor: Actor) -> bool:
-        """Whether `actor` may see a profile: its principals, administrators and auditors. Raises ProfileNotFound."""
+        """Whether `actor` may see a profile: its principals, administrators, auditors. Raises ProfileNotFound."""
         return bool({Role.ADMIN, Role.AUDIT} & actor.roles) or self.profile(profile_id).admits(actor.principal)
 
     def schema(self, schema_id: str, version: str) -> Schema:
@@ -160,7 +160,7 @@ def texts_of(catalog: Catalog) -> dict[TextName, bytes]:
 
 @dataclass(frozen=True, slots=True)
 class ProtectedSections:
-    """The sections of a document that any profile declares durable or pending, which upkeep of others must respect."""
+    """The sections of a document that any profile declares durable or pending. All upkeep respects them."""
 
     durable: tuple[Pointer, ...]
     pending: tuple[str, ...]

@@ -147,7 +147,7 @@ class Profile(ProfilePart):
         return self.allowed_principals is None or principal in self.allowed_principals
 
     def upkept_sections(self, binding_id: str) -> tuple[json_patch.Pointer, ...]:
-        """Return the sections that upkeep may change: those with rules and, if there are any, the pending section."""
+        """Return the sections that upkeep may change: those with rules, and then the pending section."""
         sections = tuple(rule.place for rule in self.upkeep_rules.get(binding_id, ()))
         pending = self.pending.get(binding_id)
         return (*sections, pending) if sections and pending is not None else sections

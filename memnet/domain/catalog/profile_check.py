@@ -29,7 +29,7 @@ def check_profile(
     prompts: Collection[tuple[str, str]] = (),
     unusable: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[Problem]:
-    """Return all problems of the profile. References to `unusable` schemas, which are invalid, are not reported."""
+    """Return all problems of the profile. References to `unusable` (invalid) schemas are not reported."""
     by_binding = {
         b.binding_id: schemas[b.schema_id, b.schema_version]
         for b in profile.document_bindings

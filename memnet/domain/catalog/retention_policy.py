@@ -99,7 +99,7 @@ class RetentionPolicy:
 
 
 def count_expired(records: Iterable[Record], profile_id: str | None, policy: RetentionPolicy, as_of: datetime) -> int:
-    """Count the expired records of a document, from the oldest. They are one chain, so the first kept one ends it.
+    """Count the expired records of a document, from the oldest to the first that is kept.
 
     A deletion names no profile, so the rule of the previous change applies; `profile_id` is that of the change before
     the first of `records`.

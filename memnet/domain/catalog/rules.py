@@ -128,7 +128,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Measure(ProfilePart):
-    """A member that measures the value of an entry: a number, or one of the texts in `order`, lowest first.
+    """A member that measures an entry: a number, or one of the texts in `order`, lowest first.
 
     `default` applies to entries without the member; without a default they have the lowest value.
     """
@@ -139,7 +139,7 @@ class Measure(ProfilePart):
 
 
 class SectionUpkeep(ProfilePart):
-    """The upkeep of one array of the content. The rules of a binding are in the order in which sections are trimmed.
+    """The upkeep of one array of the content. Sections are trimmed in the order of their rules.
 
     `merge`: entries with the same text are merged. `keep`: the section is trimmed to this many entries, those with the
     lowest value by `trim_by` first, then the first in the array; removed entries are written to an event.

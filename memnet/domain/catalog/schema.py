@@ -1,4 +1,4 @@
-"""A registered schema: one version of what the content of a document may be. JSON Schema, Draft 2020-12."""
+"""Registered schemas (JSON Schema, Draft 2020-12): checks, compilation, validation and releases."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field

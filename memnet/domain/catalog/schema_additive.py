@@ -1,4 +1,4 @@
-"""Prove that a schema version is additive: every content that is valid under the older version is valid.
+"""Prove that a schema version is additive: all content of the older version is valid.
 
 The proof compares the two texts keyword by keyword and allows a short list of changes. It is sound, not complete: some
 harmless changes are refused. Within `not`, `if`, `oneOf` and `contains` a wider schema can make the whole narrower, so

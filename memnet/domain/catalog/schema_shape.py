@@ -46,7 +46,7 @@ _OCTET = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
 def find(fragment: str, document: Json) -> tuple[str, dict[str, Json] | bool] | None:
-    """The pointer and the subschema that a fragment names: by anchor, or by JSON Pointer; None: there is none.
+    """Return the pointer and the subschema of a fragment (an anchor or a JSON Pointer), or None.
 
     A pointer is percent-encoded (RFC 6901, section 6). The empty fragment names the document.
     """
@@ -62,7 +62,7 @@ def find(fragment: str, document: Json) -> tuple[str, dict[str, Json] | bool] | 
 
 
 def walk(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Yield (pointer, subschema) for the document and every schema object in it; boolean schemas are left out."""
+    """Yield (pointer, subschema) for the document and every schema object in it."""
     return ((place, part) for place, part in places(schema, segments) if isinstance(part, dict))
 
 

@@ -105,14 +105,14 @@ def permit(
 
 
 def permit_history(actor: Actor, tenants: Collection[str], tenant_id: str) -> None:
-    """Authorize reading earlier versions of a tenant's documents. Raises TenantForbidden first, then RoleRequired."""
+    """Authorize reading earlier versions of documents. Raises TenantForbidden first, then RoleRequired."""
     if tenant_id not in tenants:
         raise TenantForbidden
     _require(HISTORY, actor)
 
 
 def permit_ops(ops: Iterable[Mapping[str, Any]], actor: Actor) -> None:
-    """Authorize patch operations. `test`, `copy` and `move` require a role that reads. Raises RoleRequired."""
+    """Authorize patch operations: `test`, `copy` and `move` require a role that reads. Raises RoleRequired."""
     if any(op.get("op") in READING for op in ops):
         _require(ROLES["get_document"], actor)
 

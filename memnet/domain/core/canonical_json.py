@@ -73,9 +73,9 @@ def children(level: list[Json]) -> list[Json]:
 
 
 def _check_count(data: bytes, limit: int) -> None:
-    """Raise MalformedRequest if a JSON text holds more values than `limit`; an empty array or object counts twice.
+    """Raise MalformedRequest if a JSON text holds more values than `limit`.
 
-    This comes before parsing, because a value takes a hundred times the memory of its text.
+    An empty array or object counts twice. This comes before parsing: values take a hundred times their text's memory.
     """
     if _count(data) > limit and _count(_STRING.sub(b"", data)) > limit:
         raise MalformedRequest(f"The JSON holds more than {limit} values.")

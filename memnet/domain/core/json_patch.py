@@ -107,7 +107,7 @@ def _parsed(op: object) -> Operation:
 
 
 def apply(document: Json, ops: list[Op]) -> Json:
-    """Apply a well-formed patch to `document` and return the result. `document` may be changed, even on an error.
+    """Apply a well-formed patch and return the result. `document` may be changed, even on an error.
 
     Raises:
         PatchNotApplicable, PatchTestFailed: The details name the operation's index and path.
@@ -141,7 +141,7 @@ def resolve(document: Json, text: str) -> Json:
 
 
 def _check_growth(document: Json, op: Op, budget: int) -> int:
-    """Raise LimitExceeded if an operation nests too deep or carries too much; return what a copy or move carries."""
+    """Return what a copy or move carries. Raises LimitExceeded if it is too much or nests too deep."""
     carries = op["op"] in WITH_FROM
     value = jsonpointer.JsonPointer(op["from"]).resolve(document) if carries else op["value"]
     depth, weight, level = len(jsonpointer.JsonPointer(op["path"]).parts), 0, [value]

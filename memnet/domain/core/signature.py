@@ -1,4 +1,4 @@
-"""Signatures by the service's key (Ed25519, RFC 8032), which can be verified offline with the public key.
+"""Signatures by the service's key (Ed25519, RFC 8032), verified offline with the public key.
 
 The signed bytes begin with their purpose, so a signature is not valid for another purpose.
 """

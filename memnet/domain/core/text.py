@@ -35,7 +35,7 @@ _PERHAPS_PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 @lru_cache(maxsize=4096)
 def normalize(text: str) -> str:
-    """Return the normal form of `text`: without differences of case, compatibility, punctuation and white space.
+    """Return the normal form of `text`: case, compatibility, punctuation and white space are folded.
 
     Characters that change the meaning are kept: symbols ("C++", "€"), a mark between digits ("1.5", "1-5"), a minus
     before a number, a dot before a word (".NET"), and text of only punctuation. The function is idempotent.
@@ -84,7 +84,7 @@ _INVISIBLE = re.compile(f"[\x00-\x08\x0e-\x1f{_ALWAYS}{_WITHIN_WORDS}]")
 
 
 def readings(text: str) -> tuple[str, ...]:
-    """Return the text as a person may read it, in compatibility form (NFKC): wide letters and digits become plain.
+    """Return the text as a person may read it, in compatibility form (NFKC).
 
     Invisible characters are removed. If there are any, a second reading has a space for each.
     """
@@ -100,7 +100,7 @@ def has_invisible_characters(text: str) -> bool:
 
 
 def strip_invisible(text: str) -> str:
-    """Return the text in one line with a space for each invisible character; those used within words remain."""
+    """Return the text in one line, a space for each invisible character that no script needs."""
     return " ".join(_SUSPECT.sub(" ", text).split())
 
 

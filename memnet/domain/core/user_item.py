@@ -40,7 +40,7 @@ class ItemKey:
 
 
 def dated_key(scope: UserScope, kind: ItemKind, now: datetime, unique: str) -> ItemKey:
-    """Return the key of an item created `now`. Names sort by time; `unique` keeps those of one moment apart."""
+    """Return the key of an item created `now`, with a `unique` suffix. Names sort by time."""
     return ItemKey(scope, kind, f"{now.astimezone(UTC).strftime(_MOMENT)}-{unique}")
 
 

@@ -41,7 +41,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Violations(Sequence[Violation]):
-    """The first MAX_REPORTED violations, and how many there are in `total`. False when the instance is valid."""
+    """The first MAX_REPORTED violations, and their number in `total`. False if there is none."""
 
     reported: tuple[Violation, ...] = ()
     total: int = 0
@@ -71,7 +71,7 @@ def collect(errors: Sequence[ValidationError]) -> Violations:
 
 
 def _meant(error: ValidationError) -> list[ValidationError]:
-    """Replace "none of the alternatives" by the errors of the only alternative of a matching type, if there is one."""
+    """Replace "none of the alternatives" by the errors of the only alternative of a matching type."""
     if type(error.kind).__name__ not in ("AnyOf", "OneOfNotValid"):
         return [error]
     branches = [b for b in error.kind.value if not any(_wrong_type(e, error) for e in b)]

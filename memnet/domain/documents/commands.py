@@ -55,7 +55,7 @@ class PatchDocument(_Write):
     """The principal that submitted the conversation behind a replayed patch."""
 
     def request_hash(self) -> str:
-        """Return the hash that identifies the request, without its precondition: a retry may send a newer ETag."""
+        """Return the hash that identifies the request. A retry may have another precondition."""
         why = self.reason, self.evidence, self.confidence, self.source_time
         return _request_hash("PATCH", self.profile_id, self.binding_id, self.ops, *why)
 

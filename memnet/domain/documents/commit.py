@@ -1,4 +1,4 @@
-"""The commit protocol, without I/O: whether a request is new, repeated or stale, and the blob that makes it durable.
+"""The commit protocol without I/O: new, repeated and stale requests, and the blob of a change.
 
 A change is one conditional PUT of the document's blob. The blob carries the content, the applied request and the audit
 record, so that none can be missing or duplicated, however often the PUT is tried. Only a success of that PUT is proof;
@@ -37,7 +37,7 @@ ETAG = re.compile(r'"(\d{1,15})-[0-9a-f]{16}"', re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class OlderThanReceipts:
-    """The request is stale and older than the ring: only the audit record of this change shows if it was applied.
+    """The request is older than the ring: only the audit record of this change shows if it was applied.
 
     A request that names the ETag of change n can only have become change n + 1, so one record is enough.
     """

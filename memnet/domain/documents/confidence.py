@@ -1,4 +1,4 @@
-"""Apply the confidence thresholds: an operation below its threshold becomes a pending item, or is refused."""
+"""Apply the thresholds: an operation below its threshold becomes a pending item, or is refused."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -28,7 +28,7 @@ Redirection = dict[str, Any]
 def gate(
     command: PatchDocument, profile: Profile, ops: list[Operation], base: Json, *, proposed_at: str, proposal_id: str
 ) -> tuple[list[Operation], tuple[Redirection, ...]]:
-    """Replace the operations below their threshold by additions of pending items; return these as the second value.
+    """Replace operations below their threshold by additions of pending items; return both.
 
     `ops` apply to the content `base`, which is not changed. With `durable_writes: confirmed_only`, every write to a
     durable section is below its threshold.
@@ -136,7 +136,7 @@ def _text(op: Operation, state: Json) -> str:
 
 
 def text_of(value: Json) -> str:
-    """Return the text of a pending item: the value's own text if it has one, else its JSON, cut if too long."""
+    """Return the text of a pending item: the value's text, else its JSON, shortened."""
     if isinstance(value, dict) and isinstance(value.get("text"), str):
         value = value["text"]
     text = value if isinstance(value, str) else canonical(value).decode()

@@ -1,4 +1,4 @@
-"""Decide on a pending item: a confirmation applies its operation to the current version, a rejection removes it.
+"""Decide on a pending item: a confirmation applies its operation, a rejection removes it.
 
 Both are one patch, which passes the checks of every patch.
 """
@@ -140,7 +140,7 @@ def _versions(item: Json, changed: RebaseConflict) -> dict[str, Json]:
 
 
 def _verified(op: Op, found: Waiting, command: ConfirmPending, rules: WriteRules, content: Json, now: str) -> list[Op]:
-    """Return the operation, with confidence, evidence and time of verification set in the entry that it writes."""
+    """Return the operation, with confidence, evidence and verification time set in its entry."""
     after = apply({ROOT: orjson.loads(canonical(content))}, orjson.loads(canonical([op])))
     place = None if op["op"] == "remove" else _entry_place(op, after[ROOT])
     if place is None:

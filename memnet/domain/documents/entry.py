@@ -89,13 +89,13 @@ def evidence_of(entry: Json, rule: SectionUpkeep) -> list[Json]:
 
 
 def rank(entry: Json, rule: SectionUpkeep, position: int) -> tuple[float, datetime, bool, int]:
-    """Return the sort key of duplicates. The greatest is kept: by confidence, verification, form and position."""
+    """Return the sort key of duplicates: confidence, verification, form, position. The greatest is kept."""
     sure, verified = confidence_of(entry, rule), verified_at(entry, rule)
     return (-1.0 if sure is None else sure, verified or _EARLIEST, isinstance(entry, dict), position)
 
 
 def merge_evidence(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> list[Json]:
-    """Return candidates for the kept entry with the origin of the merged ones, best first; none if they add nothing.
+    """Return candidates for the kept entry with the origin of the merged ones, best first.
 
     It gets the newest verification, the latest expiry, and their evidence as `also`.
     """
@@ -111,7 +111,7 @@ def merge_evidence(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> l
 
 
 def with_sources_of_targets(kept: Json, merged: Sequence[Json], rules: Sequence[SectionUpkeep]) -> Json:
-    """Return the kept pending item. Its proposed entry gets the evidence of the entries that the others propose."""
+    """Return the kept pending item, with the evidence of the entries that the others propose."""
     target = _member(kept, "target")
     value = _member(target, "value")
     try:
@@ -213,7 +213,7 @@ def entry_identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionU
 
 
 def _adds_an_entry(target: Json, base: Json) -> bool:
-    """Whether a proposal adds an entry to an array whose pointer has no index: indices are only valid in `base`."""
+    """Whether a proposal adds an entry to an array whose pointer has no index (valid in `base` only)."""
     try:
         place = pointer(target.get("path"))[1:-1]
     except PatchMalformed:

@@ -23,7 +23,7 @@ HINT = (
 
 
 def check_entry_evidence(before: Json, after: Json, profile: Profile, binding_id: str) -> None:
-    """Raise EvidenceRequired, with the section, if a durable entry has a new text with the evidence of an old one.
+    """Raise EvidenceRequired if a durable entry has a new text with the evidence of an old one.
 
     Entries are compared by content, so moving an entry or changing its id does not help. An entry that never had
     evidence needs none. The evidence of the change itself is checked by `confidence`.
@@ -94,7 +94,7 @@ def lifetime_ops(
 
 
 def _or_as_before(expires: str, before: Json, after: Json, rule: SectionUpkeep, index: int) -> str:
-    """Return the expiry of the same entry in `before`, if it has the same class and expires later; else `expires`."""
+    """Return the later of `expires` and the expiry that the entry had in `before`, under the same class."""
     had, has = entries_at(before, rule.section), entries_at(after, rule.section)
     named, ends = has[index][rule.ttl_field], from_text(expires)
     same = [at for at, one in enumerate(had) if isinstance(one, dict) and one.get(rule.ttl_field) == named]

@@ -67,7 +67,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """The part of a version that clients see: its ETag, and the canonical JSON of the document without `commit`."""
+    """The visible part of a version: its ETag, and the canonical JSON without `commit`."""
 
     etag: ETag
     document: bytes
@@ -88,7 +88,7 @@ class DocumentSummary:
 
 
 def summarise(envelope: Envelope, content: bytes | None = None) -> DocumentSummary:
-    """Return the summary that is stored as the blob's metadata; `content` is its canonical content, if it is known."""
+    """Return the summary for the blob's metadata; `content` is the canonical content, if known."""
     if content is None:
         content = b"" if envelope.deleted else canonical(envelope.content)
     return DocumentSummary(
@@ -141,7 +141,7 @@ def dump(envelope: Envelope, content: bytes | None = None) -> bytes:
 
 
 def load(data: bytes) -> Envelope:
-    """Read a blob that `dump` wrote; each call returns fresh, unshared content. Raises HistoryCorrupt for any other."""
+    """Parse a blob that `dump` wrote, with unshared content. Raises HistoryCorrupt."""
     try:
         return _load(orjson.loads(data))
     except (ValueError, KeyError, TypeError, IndexError) as error:

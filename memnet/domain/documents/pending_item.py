@@ -77,7 +77,7 @@ def proposed_on(command: PatchDocument) -> str | None:
 
 
 def may_confirm(item: Json, principal: str, profile: Profile) -> bool:
-    """Whether `principal` may confirm: anyone but the proposer and the principal it was proposed on behalf of.
+    """Whether `principal` is neither the proposer nor the principal it was proposed on behalf of.
 
     With `confirmed_by: anyone` in the profile, every principal may.
     """
@@ -85,7 +85,7 @@ def may_confirm(item: Json, principal: str, profile: Profile) -> bool:
 
 
 def narrow(op: Op, content: Json) -> tuple[Op, Json]:
-    """Reduce the operation and the content to the parts that the operation needs. `op` must apply to `content`.
+    """Reduce an operation and its content to the parts that it needs. `op` must apply to `content`.
 
     Of the first array on a path, the target entry and those that could be confused with it are kept, so the index in
     the returned operation may differ. A copy becomes an addition. A move keeps its arrays, because its indices count
@@ -107,7 +107,7 @@ def narrow(op: Op, content: Json) -> tuple[Op, Json]:
 
 
 def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json | Absent = ABSENT) -> RebaseOutcome:
-    """Rebase the item's operation to `content`; `value` replaces the proposed one, `rules` are as in `rebase`.
+    """Rebase the item's operation to `content`; `value` replaces the proposed value.
 
     Returns the operation, no operation if its result is already there, or the conflict. An entry with a duplicate in
     its array is a conflict, and so is an entry to remove that is already gone.
@@ -143,7 +143,7 @@ def check_pending(
     before: Json,
     after: Json,
 ) -> None:
-    """Check a patch against the rules of the pending section; `effective` are the operations after redirection.
+    """Check a patch against the pending section; `effective` are the operations after redirection.
 
     A patch may only remove items. If it also writes elsewhere, it confirms them: each such write must be the operation
     of a removed item, rebased to this version; only the value may differ.
@@ -234,7 +234,7 @@ def _kept(elements: list[Json], segment: str, op: Op, *, is_added: bool) -> tupl
 
 
 def _alike(one: Json, other: Json) -> bool:
-    """Whether `one` could be confused with `other`: they are equal, have the same text, or share an identifier."""
+    """Whether the elements could be confused: equal, same text, or a common identifier."""
     said = normalized_text(other)
     if same_json(one, other) or (said is not None and said == normalized_text(one)):
         return True

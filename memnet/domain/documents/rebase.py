@@ -68,7 +68,7 @@ RebaseOutcome = Rebased | RebaseConflict
 
 
 def rebase(ops: Sequence[Op], base: Json, theirs: Json, rules: Sequence[SectionUpkeep] = ()) -> RebaseOutcome:
-    """Rebase well-formed `ops`, proposed on the content `base`, to the content `theirs`. Neither content changes.
+    """Rebase well-formed `ops` from the content `base` to `theirs`. Neither content is changed.
 
     An element of an array is followed to its current index. The value that an operation touches must be unchanged, or
     already have the new value.
@@ -118,7 +118,7 @@ class _Versions:
     rules: Sequence[SectionUpkeep]
 
     def step(self, op: Op) -> tuple[Op | None, list[str]]:
-        """Apply an operation to both. Return it for theirs, or None and pointers to its result. Raises _Parted."""
+        """Apply an operation to both; return it for theirs, or None and its results. Raises _Parted."""
         carried_over = _carried_over(op, self.base, self.theirs, self.rules)
         there = _already_at(op, self.base, self.theirs, self.rules) if carried_over is None else []
         self.base = apply(self.base, [op])
@@ -161,7 +161,7 @@ def _already_at(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]
 
 
 def _joined(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
-    """Return the operation that adds the evidence of an added entry to its twin; None if there is no twin without it.
+    """Return the operation that adds the evidence of a new entry to its twin, if it has one without it.
 
     Raises _Parted, also if only base has a twin: adding it would restore an entry that was removed.
     """

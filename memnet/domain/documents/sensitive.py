@@ -170,7 +170,7 @@ _TOKENS: Final = tuple(
 
 
 def kind_of(text: str, rules: SensitiveContent = STRICTEST) -> str | None:
-    """Return the kind of the first sensitive value in the text (a `Kind` or the name of a profile's shape), or None."""
+    """Return the kind (a `Kind` or the name of a shape) of the first sensitive value, or None."""
     for reading in readings(text):
         for kind, is_found in _DETECTORS:
             if kind not in rules.allow and is_found(reading):
@@ -200,7 +200,7 @@ def redact_secrets(text: str, denied: Iterable[str] = (), rules: SensitiveConten
 
 @lru_cache(maxsize=64)
 def _named(denied: frozenset[str], allowed: frozenset[Kind]) -> re.Pattern[str]:
-    """Compile a pattern for the names as words, singular or plural, with any separator between their parts."""
+    """Compile a pattern for the names: singular or plural, any separator between their parts."""
     known = {name for kind, names in _NAMES.items() if kind not in allowed for name in names}
     names = {*known, *(re.sub(r"[_-]+", " ", name) for name in denied if not name.startswith("/"))}
     alternatives = sorted((name.strip() for name in names if name.strip()), key=lambda name: (-len(name), name))
@@ -267,7 +267,7 @@ MIN_INTEGER = 10**12
 
 
 def check_patch(command: PatchDocument, ops: Sequence[Operation], rules: SensitiveContent) -> None:
-    """Raise FieldDenied, with operation, pointer and kind, if the patch or its evidence holds sensitive content."""
+    """Raise FieldDenied, with operation, pointer and kind, if the patch or its evidence is sensitive."""
     for index, op in enumerate(ops):
         if op.verb not in ("test", "remove"):
             for segment in op.path:

@@ -157,7 +157,7 @@ def _with_claims(decision: Decision, command: PatchDocument) -> Decision:
 
 
 def decide_replacement(command: ReplaceDocument, rules: WriteRules, head: Envelope | None) -> Decision:
-    """Decide a PUT over the version `head`; None: there is none. Raises what the checks of `decide_patch` raise."""
+    """Decide a PUT over the version `head`, if any. Raises what the checks of `decide_patch` raise."""
     own, found = rules.schema, rules.at(command.schema_id, command.schema_version)
     if found is None:
         message = "The binding is for documents of another schema or version."
@@ -240,7 +240,7 @@ def _patched(ops: list[Operation], rules: WriteRules, before: Json, base_bytes: 
 
 
 def _check_values(ops: list[Operation], rules: WriteRules, base_bytes: bytes) -> None:
-    """Raise LimitExceeded if the added values are longer than the document may become, before they are walked."""
+    """Raise LimitExceeded if the added values are longer than the document may become."""
     found = sum(len(canonical(op.value).decode()) for op in ops if op.verb in ("add", "replace"))
     if found > max(rules.binding.max_chars, len(base_bytes.decode())):
         raise LimitExceeded(limit="max_chars", allowed=rules.binding.max_chars, found=found)
@@ -266,7 +266,7 @@ def _apply(base: Json, ops: list[Operation]) -> Json:
 
 
 def _bounded(content: Json, rules: WriteRules, bytes_before: bytes) -> bytes:
-    """Return the canonical bytes of `content`. The size is checked first, because all other checks cost by size."""
+    """Return the canonical bytes of `content`. Size comes first, because all other checks depend on it."""
     data = canonical(content)
     size = len(data.decode())
     # Content over the limit, because the profile became stricter, may shrink step by step.
@@ -276,7 +276,7 @@ def _bounded(content: Json, rules: WriteRules, bytes_before: bytes) -> bytes:
 
 
 def _check_shape(content: Json, rules: WriteRules, before: Json) -> None:
-    """Raise SchemaViolation or LimitExceeded if `content` does not match the schema or a section is too long."""
+    """Raise SchemaViolation, or LimitExceeded if a section is too long."""
     violations = rules.schema.violations(content)
     if violations:
         raise SchemaViolation(**violations.details(f"/{ROOT}"))

@@ -81,7 +81,7 @@ async def register_catalog(catalog: Catalog, *, texts: CatalogTexts, create: boo
 async def read_schema(
     schema_id: str, version: str, known: Mapping[tuple[str, str], Schema], *, texts: CatalogTexts
 ) -> Mapping[tuple[str, str], Schema]:
-    """Return `known` with a schema version of another release, and all it needs, from the texts in the container.
+    """Return `known` with a stored schema version of another release, and all that it needs.
 
     Returns `known` itself if a text is missing, invalid or one too many. Every text is checked as when a process
     starts, so an additive version has been proven additive. Raises Unavailable.

@@ -241,7 +241,7 @@ class _RecordKey:
 
 
 def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[StoredDocument, Envelope] | None:
-    """Return the cached version if the client names it. This saves a read; the conditional PUT still checks it."""
+    """Return the cached version if the client names it. The conditional PUT still checks it."""
     if command.dry_run or not isinstance(command.precondition, IfMatch):
         return None
     stored = documents.recall(command.key)
@@ -284,7 +284,7 @@ async def _check_storing(
 
 
 async def _applied_before(current: Envelope | None, command: WriteCommand, service: Service) -> AppliedRequest | None:
-    """Return the applied request that this one repeats, from the blob's ring or the audit log; None if it is new."""
+    """Return the applied request that this one repeats, from the ring or the audit log, or None."""
     try:
         settled = commit.match_request(current, command)
     except DocumentNotFound:
