@@ -97,16 +97,6 @@ def test_every_shipped_schema_has_examples_of_both_kinds(catalog: Catalog) -> No
         assert examples["invalid"]
 
 
-@pytest.mark.parametrize("profile_id", ["project-copilot-v1", "support-desk-v1"])
-def test_every_member_of_a_profile_is_used(catalog: Catalog, profile_id: str) -> None:
-    profile = catalog.profile(profile_id)
-
-    assert profile.routing
-    assert profile.denied_fields
-    assert profile.durable_sections.keys() == profile.pending_sections.keys()
-    assert all(b.initial_content or b.write_mode == "read_only" for b in profile.document_bindings)
-
-
 def test_the_two_profiles_share_no_name(catalog: Catalog) -> None:
     def names(profile_id: str) -> set[str]:
         profile = catalog.profile(profile_id)

@@ -83,14 +83,6 @@ def test_a_profile_cannot_be_changed() -> None:
         profile().max_ops = 1000
 
 
-def test_bindings_are_found_by_id() -> None:
-    found = profile().binding("b")
-
-    assert found is not None
-    assert found.path == "x"
-    assert profile().binding("c") is None
-
-
 def test_everyone_is_admitted_unless_principals_are_listed() -> None:
     assert profile().admits("anyone")
     assert profile(allowed_principals=["svc-a"]).admits("svc-a")

@@ -160,10 +160,10 @@ def test_an_altered_member_is_named_with_its_own_change(member: Any, number: Any
     assert fault(records).startswith(named(number))
 
 
-@pytest.mark.parametrize("number", ENDS)
 @pytest.mark.parametrize("member", sorted(LIFE.records[0]))
 @pytest.mark.parametrize("value", ["left out", None, [], {}, 5, "x"])
-def test_a_member_left_out_or_of_another_type_is_named(member: Any, number: Any, value: Any) -> None:
+def test_a_member_left_out_or_of_another_type_is_named(member: Any, value: Any) -> None:
+    number = 2
     records = copy.deepcopy(LIFE.records)
     if value == "left out":
         del records[number - 1][member]

@@ -25,7 +25,6 @@ from tests.domain.samples import (
     BOB,
     EVIDENCE,
     NOW,
-    History,
     draft,
     op,
     patch_command,
@@ -221,11 +220,6 @@ def test_each_text_says_what_its_operation_means_after_those_before_it() -> None
     ]
 
 
-def test_a_text_may_come_from_what_the_same_patch_makes() -> None:
-    made = decide(ADD_FACT, op("copy", "/content/durable_facts/-", from_="/content/durable_facts/0"))
-    assert [waiting["text"] for waiting in made.content["pending_confirmations"]] == ["Works from Utrecht."] * 2
-
-
 def test_a_long_text_is_shortened_and_the_target_keeps_it() -> None:
     facts = [FACT | {"text": "x" * 1900, "id": f"f{n}"} for n in range(3)]
     made = decide(op("replace", "/content/durable_facts", value=facts))
@@ -291,15 +285,6 @@ def test_what_would_change_the_pending_section_does_not_wait() -> None:
     ]:
         with pytest.raises(PendingItemInvalid):
             draft(rules, patch_command(operation), content)
-
-
-def test_the_other_profile_has_its_own_thresholds_and_places() -> None:
-    rules = shipped_rules(DESK, "customer")
-    account = op("add", "/content/account/contact_channel", value="chat")
-    language = op("add", "/content/account/language", value="nl")
-    made = draft(rules, shipped_command(DESK, "customer", account, language, confidence=0.89, evidence=EVIDENCE))
-    assert [row["to"] for row in made.redirected] == ["/content/to_verify"]
-    assert made.content["account"] == {"language": "nl"}
 
 
 # Who proposes does not confirm. What a patch takes out and writes is in test_pending.
@@ -383,14 +368,3 @@ def test_of_two_equal_items_each_counts() -> None:
     twice = content(pending_confirmations=[item(), item()])
     with pytest.raises(ProposerCannotConfirm):
         decide(*CONFIRM, on=twice, actor=ALICE, **SURE)
-
-
-def test_a_proposal_is_confirmed_along_its_own_history() -> None:
-    history = History(RULES)
-    told: dict[str, Any] = {"key": shipped_command(COPILOT, "user_dynamic").key, "profile_id": COPILOT}
-    told["binding_id"] = "user_dynamic"
-    history.patch(ADD_FACT, confidence=0.5, evidence=EVIDENCE, **told)
-    with pytest.raises(ProposerCannotConfirm):
-        history.patch(*CONFIRM, **SURE, **told)
-    head = history.patch(*CONFIRM, actor=BOB, **SURE, **told)
-    assert head.content == content(durable_facts=[FACT])

