@@ -37,7 +37,7 @@ async def list_(call: ServiceCall) -> Response:
     to administrators and auditors.
     """
     limit, cursor = query.limit(call.request), query.cursor(call.request)
-    page = await list_profiles(actor=call.actor, limit=limit, cursor=cursor, catalog=call.service.catalog)
+    page = await list_profiles(call.actor, call.service, limit=limit, cursor=cursor)
     return page_response("profiles", [_row(profile) for profile in page.items], page.next_cursor)
 
 
@@ -57,7 +57,7 @@ async def list_(call: ServiceCall) -> Response:
 async def get(call: ServiceCall) -> Response:
     """Get a profile as this process applies it: limits, writable paths, thresholds and maintenance rules."""
     profile_id = check_identifier("profile_id", call.path("profile_id"))
-    body = _canonical(await get_profile(profile_id, actor=call.actor, catalog=call.service.catalog))
+    body = _canonical(await get_profile(profile_id, call.actor, call.service))
     return _response(call, _etag(body), {"profile": body})
 
 
@@ -80,7 +80,7 @@ async def get_schema_(call: ServiceCall) -> Response:
     schema = await get_schema(
         check_identifier("schema_id", call.path("schema_id")),
         check_identifier("schema_version", call.path("schema_version")),
-        catalog=call.service.catalog,
+        call.service,
     )
     named = {"schema_id": encode(schema.schema_id), "schema_version": encode(schema.version)}
     return _response(call, ETag(f'"{schema.digest}"'), {**named, "schema": canonical(schema.body)})

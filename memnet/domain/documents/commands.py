@@ -1,12 +1,21 @@
 """Write commands, their preconditions and the result of a write."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json
+
+
+class Redirection(TypedDict):
+    """An operation that became a pending item: its index and path, and the section and id of the item."""
+
+    op_index: int
+    path: str
+    to: str
+    pending_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +139,7 @@ class WriteResult:
     sequence: int
     created: bool = False
     replayed: bool = False
-    redirected: tuple[dict[str, Any], ...] = ()
+    redirected: tuple[Redirection, ...] = ()
     dry_run: bool = False
     document: bytes | None = None
     """On a dry run, the canonical JSON of the document as it would be; None if it would be deleted."""

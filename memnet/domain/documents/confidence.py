@@ -1,7 +1,6 @@
 """Apply the thresholds: an operation below its threshold becomes a pending item, or is refused."""
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 import orjson
 
@@ -12,7 +11,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ConfidenceTooLow, EvidenceRequired, PendingItemInvalid
 from memnet.domain.core.json_patch import WITH_VALUE, Op, Operation, addition, apply, parse_patch, pointer_text, resolve
 from memnet.domain.core.scope import Json
-from memnet.domain.documents.commands import PatchDocument
+from memnet.domain.documents.commands import PatchDocument, Redirection
 from memnet.domain.documents.entry import source_ops
 from memnet.domain.documents.pending_item import pending_item, proposed_on, written
 
@@ -21,8 +20,6 @@ POINTERS = ("conversation_id", "message_ids", "snapshot_uri", "event_id")
 
 MAX_TEXT = 1000
 """Characters of a pending item's text; its target holds the whole value."""
-
-Redirection = dict[str, Any]
 
 
 def gate(

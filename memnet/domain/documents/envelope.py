@@ -15,6 +15,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import ETag, Json
+from memnet.domain.documents.commands import Redirection
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class AppliedRequest:
     sequence: int
     etag: ETag
     created: bool
-    redirected: tuple[dict[str, Any], ...] = ()
+    redirected: tuple[Redirection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import orjson
 
@@ -19,7 +18,7 @@ from memnet.domain.core.json_patch import Op, Operation, Pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.documents import confidence, pending_item, sensitive
-from memnet.domain.documents.commands import DeleteDocument, PatchDocument, ReplaceDocument
+from memnet.domain.documents.commands import DeleteDocument, PatchDocument, Redirection, ReplaceDocument
 from memnet.domain.documents.entry_checks import check_entry_evidence, check_lifetimes, lifetime_ops
 from memnet.domain.documents.envelope import Envelope
 
@@ -50,7 +49,7 @@ class Decision:
     evidence: EvidenceMembers | None = None
     confidence: float | None = None
     source_time: str | None = None
-    redirected: tuple[dict[str, Any], ...] = ()
+    redirected: tuple[Redirection, ...] = ()
     deleted: bool = False
 
     @property

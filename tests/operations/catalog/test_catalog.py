@@ -23,8 +23,10 @@ from memnet.stores import CatalogTexts
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs
 from tests.operations.schema_versions import NEW, NEWEST, OLD
+from tests.services import service_of
 
 READER = Actor("svc-a", frozenset({Role.READ}))
+SERVICE = service_of(catalog=CATALOG)
 SHIPPED = ["project-copilot-v1", "support-desk-v1"]
 
 
@@ -36,7 +38,7 @@ def catalog() -> Catalog:
 
 
 async def listed(actor: Actor = READER, known: Catalog = CATALOG) -> list[str]:
-    page = await list_profiles(actor=actor, limit=10, cursor=None, catalog=known)
+    page = await list_profiles(actor, service_of(catalog=known), limit=10, cursor=None)
     assert page.next_cursor is None
     return [profile.profile_id for profile in page.items]
 
@@ -46,12 +48,12 @@ async def test_profiles_are_listed_by_id() -> None:
 
 
 async def test_pages_of_profiles_follow_one_another() -> None:
-    first = await list_profiles(actor=READER, limit=1, cursor=None, catalog=CATALOG)
-    second = await list_profiles(actor=READER, limit=1, cursor=first.next_cursor, catalog=CATALOG)
+    first = await list_profiles(READER, SERVICE, limit=1, cursor=None)
+    second = await list_profiles(READER, SERVICE, limit=1, cursor=first.next_cursor)
     assert [profile.profile_id for profile in (*first.items, *second.items)] == SHIPPED
     assert second.next_cursor is None
     with pytest.raises(InvalidCursor):
-        await list_profiles(actor=READER, limit=1, cursor="AAAA", catalog=CATALOG)
+        await list_profiles(READER, SERVICE, limit=1, cursor="AAAA")
 
 
 @pytest.mark.parametrize(
@@ -70,30 +72,32 @@ async def test_a_restricted_profile_is_listed_for_its_principals_admins_and_audi
 
 
 async def test_a_profile_is_returned() -> None:
-    assert await get_profile("support-desk-v1", actor=READER, catalog=CATALOG) is CATALOG.profiles["support-desk-v1"]
+    assert await get_profile("support-desk-v1", READER, SERVICE) is CATALOG.profiles["support-desk-v1"]
 
 
 async def test_a_missing_profile_is_not_found() -> None:
     with pytest.raises(ProfileNotFound):
-        await get_profile("none", actor=READER, catalog=CATALOG)
+        await get_profile("none", READER, SERVICE)
 
 
 async def test_a_profile_for_other_principals_is_refused() -> None:
     with pytest.raises(ProfileForbidden):
-        await get_profile("support-desk-v1", actor=READER, catalog=catalog())
+        await get_profile("support-desk-v1", READER, service_of(catalog=catalog()))
     for actor in (Actor("svc-b", frozenset({Role.READ})), Actor("ops", frozenset({Role.ADMIN}))):
-        assert (await get_profile("support-desk-v1", actor=actor, catalog=catalog())).allowed_principals == ("svc-b",)
+        assert (await get_profile("support-desk-v1", actor, service_of(catalog=catalog()))).allowed_principals == (
+            "svc-b",
+        )
 
 
 async def test_a_schema_version_is_returned() -> None:
-    schema = await get_schema("memory.project", "1.0.0", catalog=CATALOG)
+    schema = await get_schema("memory.project", "1.0.0", SERVICE)
     assert schema.body["$id"] == "memnet:memory.project:1.0.0"
 
 
 @pytest.mark.parametrize(("schema_id", "version"), [("memory.project", "9.0.0"), ("none", "1.0.0")])
 async def test_a_missing_schema_version_is_not_found(schema_id: str, version: str) -> None:
     with pytest.raises(SchemaNotFound):
-        await get_schema(schema_id, version, catalog=CATALOG)
+        await get_schema(schema_id, version, SERVICE)
 
 
 PROFILE = "project-copilot-v1"
