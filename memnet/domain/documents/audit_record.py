@@ -32,7 +32,7 @@ def lineage(idempotency_key: str) -> str | None:
 
 def build(
     command: WriteCommand,
-    draft: Decision,
+    decision: Decision,
     *,
     doc_id: str,
     sequence: int,
@@ -48,31 +48,31 @@ def build(
         "change_id": change_id(doc_id, sequence),
         "sequence": sequence,
         "timestamp": timestamp,
-        "source_time": draft.source_time,
+        "source_time": decision.source_time,
         "actor": command.actor.principal,
-        "reason": draft.reason.value,
-        "note": draft.note,
+        "reason": decision.reason.value,
+        "note": decision.note,
         "tenant_id": command.key.scope.tenant_id,
         "user_id": command.key.scope.user_id,
         "doc_id": doc_id,
         "namespace": command.key.namespace,
         "path": command.key.path,
-        "binding_id": draft.binding_id,
-        "profile_id": draft.profile_id,
-        "profile_version": draft.profile_version,
-        "profile_sha256": draft.profile_sha256,
-        "schema_id": draft.schema_id,
-        "schema_version": draft.schema_version,
-        "schema_sha256": draft.schema_sha256,
+        "binding_id": decision.binding_id,
+        "profile_id": decision.profile_id,
+        "profile_version": decision.profile_version,
+        "profile_sha256": decision.profile_sha256,
+        "schema_id": decision.schema_id,
+        "schema_version": decision.schema_version,
+        "schema_sha256": decision.schema_sha256,
         "pre_etag": pre_etag,
         "post_etag": post_etag,
-        "ops": draft.ops,
-        "ops_hash": sha256_hex(canonical(draft.ops)),
-        "content_hash_before": draft.hash_before,
-        "content_hash": draft.hash_after,
-        "evidence": draft.evidence,
-        "confidence": draft.confidence,
-        "redirected": list(draft.redirected),
+        "ops": decision.ops,
+        "ops_hash": sha256_hex(canonical(decision.ops)),
+        "content_hash_before": decision.hash_before,
+        "content_hash": decision.hash_after,
+        "evidence": decision.evidence,
+        "confidence": decision.confidence,
+        "redirected": list(decision.redirected),
         "idempotency_key": command.idempotency_key,
         "request_hash": request_hash,
         "lineage": lineage(command.idempotency_key),
@@ -221,15 +221,15 @@ class Fold:
         )
 
 
-def check_head(fold: Fold, head: Envelope) -> None:
-    """Raise BrokenChain unless the chain ends at the current version `head`."""
-    following = change_id(head.doc_id, min(fold.sequence, head.commit.sequence) + 1)
-    _require(fold.sequence >= head.commit.sequence, following, "the record is missing")
-    _require(fold.sequence == head.commit.sequence, following, "the document is older than this record")
-    last = change_id(head.doc_id, fold.sequence)
-    _require(fold.previous_hash == head.commit.record_hash, last, "the document names another last record")
+def check_head(fold: Fold, current: Envelope) -> None:
+    """Raise BrokenChain unless the chain ends at the current version `current`."""
+    following = change_id(current.doc_id, min(fold.sequence, current.commit.sequence) + 1)
+    _require(fold.sequence >= current.commit.sequence, following, "the record is missing")
+    _require(fold.sequence == current.commit.sequence, following, "the document is older than this record")
+    last = change_id(current.doc_id, fold.sequence)
+    _require(fold.previous_hash == current.commit.record_hash, last, "the document names another last record")
     _require(fold.is_vouched, last, "the record is missing")
-    stored = NO_CONTENT_HASH if head.deleted else sha256_hex(canonical(head.content))
+    stored = NO_CONTENT_HASH if current.deleted else sha256_hex(canonical(current.content))
     _require(fold.content_hash == stored, last, "the document's content is not what its records give")
 
 

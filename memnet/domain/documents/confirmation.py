@@ -50,8 +50,8 @@ def waiting(catalog: Catalog, key: DocumentKey, content: Json) -> Iterator[Waiti
                 yield Waiting(section, index, item)
 
 
-def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope, *, now: str) -> Decision:
-    """Decide a confirmation on the version `head`: remove the item and apply its rebased operation.
+def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Envelope, *, now: str) -> Decision:
+    """Decide a confirmation on the version `current`: remove the item and apply its rebased operation.
 
     The written entry gets the confidence and evidence of the confirmation, and `now` as its time of verification, where
     the schema has such members. If the result is already there, only the item is removed. Lifetimes count from the time
@@ -63,14 +63,14 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelop
         MalformedRequest: The operation has no value to replace.
         What `Catalog.governance` and `decide_within` raise.
     """
-    found, rules = _find(command, catalog, head)
+    found, rules = _find(command, catalog, current)
     # The schema of the entry is the one that `decide_within` checks with, or refuses.
-    rules = rules.at(head.schema_id, head.schema_version) or rules
+    rules = rules.at(current.schema_id, current.schema_version) or rules
     if not may_confirm(found.item, command.actor.principal, rules.profile):
         raise ProposerCannotConfirm()
     value: Json | Absent = command.values[0] if command.values else ABSENT
     tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    carried = carry(found.item, head.content, tended, value)
+    carried = carry(found.item, current.content, tended, value)
     if isinstance(carried, RebaseConflict):
         error = refusal(found.item, carried)
         if command.actor.roles & ROLES["get_document"]:
@@ -78,7 +78,9 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelop
         raise error
     if value is not ABSENT and found.item["target"]["op"] not in ("add", "replace"):
         raise MalformedRequest("A value is only for an item that adds or replaces.", pending_id=command.pending_id)
-    written = [operation for op in carried.ops for operation in _verified(op, found, command, rules, head.content, now)]
+    written = [
+        operation for op in carried.ops for operation in _verified(op, found, command, rules, current.content, now)
+    ]
     patch = _patch(command, rules, found, written, Reason.CONFIRMATION)
     proposed_at = found.item.get("proposed_at")
     patch = replace(
@@ -91,24 +93,24 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelop
     # Only the proposed operation has to be writable, not the members that the service adds.
     writable = rules.profile.writable.get(rules.binding.binding_id, ())
     check_writable(parse_patch(carried.ops), [*writable, pointer(found.section)])
-    return decide_within(patch, rules, head, [()], confirmed_at=now)
+    return decide_within(patch, rules, current, [()], confirmed_at=now)
 
 
-def decide_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -> Decision:
-    """Decide a rejection on the version `head`: remove the item. The proposer may reject its own item.
+def decide_rejection(command: RejectPending, catalog: Catalog, current: Envelope) -> Decision:
+    """Decide a rejection on the version `current`: remove the item. The proposer may reject its own item.
 
     Raises PendingItemNotFound, FieldDenied for a sensitive note, what `Catalog.governance` raises, and what
     `decide_within` raises.
     """
-    found, rules = _find(command, catalog, head)
+    found, rules = _find(command, catalog, current)
     check_remarks({"note": command.note}, rules.profile.sensitive_content)
     patch = _patch(command, rules, found, [], Reason.REJECTION)
-    return replace(decide_within(patch, rules, head, [pointer(found.section)]), note=command.note)
+    return replace(decide_within(patch, rules, current, [pointer(found.section)]), note=command.note)
 
 
-def _find(command: ConfirmPending | RejectPending, catalog: Catalog, head: Envelope) -> tuple[Waiting, WriteRules]:
+def _find(command: ConfirmPending | RejectPending, catalog: Catalog, current: Envelope) -> tuple[Waiting, WriteRules]:
     """Return the item, and the rules of the profile under which it was proposed."""
-    found = [one for one in waiting(catalog, command.key, head.content) if one.item.get("id") == command.pending_id]
+    found = [one for one in waiting(catalog, command.key, current.content) if one.item.get("id") == command.pending_id]
     if len(found) != 1:
         raise PendingItemNotFound()
     item = found[0].item

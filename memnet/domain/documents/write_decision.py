@@ -59,9 +59,9 @@ class Decision:
 
 
 def decide_patch(
-    command: PatchDocument, rules: WriteRules, head: Envelope | None, *, proposed_at: str, proposal_id: str
+    command: PatchDocument, rules: WriteRules, current: Envelope | None, *, proposed_at: str, proposal_id: str
 ) -> Decision:
-    """Decide a PATCH on the version `head` (None: create from the binding's initial content).
+    """Decide a PATCH on the version `current` (None: create from the binding's initial content).
 
     The content must match the newer of two schema versions, the stored one and the binding's, and is stored under it.
 
@@ -71,8 +71,8 @@ def decide_patch(
         ProposerCannotConfirm, PendingTargetChanged.
     """
     ops = _permitted_ops(command, rules, rules.profile.writable.get(rules.binding.binding_id, ()))
-    rules = _rules_of_version(rules, head)
-    before = _base(rules.binding, head)
+    rules = _rules_of_version(rules, current)
+    before = _base(rules.binding, current)
     base_bytes = canonical(before)
     applied, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, proposed_at)
     sensitive.check_patch(command, ops, rules.profile.sensitive_content)
@@ -84,7 +84,7 @@ def decide_patch(
         applied, content, content_bytes = _with_lifetimes(command, effective, rules, before, base_bytes, proposed_at)
     check_entry_evidence(before, content, rules.profile, rules.binding.binding_id)
     pending_item.check_pending(command, rules.profile, ops, effective, before, content)
-    created = head is None or head.deleted
+    created = current is None or current.deleted
     stored_ops = [_whole(before), *_bodies(applied)] if created else _bodies(applied)
     decision = _decision(
         rules,
@@ -97,15 +97,15 @@ def decide_patch(
     return replace(_with_claims(decision, command), redirected=redirected)
 
 
-def decide_maintenance(command: PatchDocument, rules: WriteRules, head: Envelope | None) -> Decision:
+def decide_maintenance(command: PatchDocument, rules: WriteRules, current: Envelope | None) -> Decision:
     """Decide a patch of the service's own upkeep, as `decide_within` the sections that upkeep rules name."""
-    return decide_within(command, rules, head, rules.profile.upkept_sections(rules.binding.binding_id))
+    return decide_within(command, rules, current, rules.profile.upkept_sections(rules.binding.binding_id))
 
 
 def decide_within(
     command: PatchDocument,
     rules: WriteRules,
-    head: Envelope | None,
+    current: Envelope | None,
     writable: Sequence[Pointer],
     *,
     confirmed_at: str | None = None,
@@ -117,8 +117,8 @@ def decide_within(
     raise.
     """
     ops = _permitted_ops(command, rules, writable, is_counted=confirmed_at is None)
-    rules = _rules_of_version(rules, head)
-    before = _base(rules.binding, head)
+    rules = _rules_of_version(rules, current)
+    before = _base(rules.binding, current)
     base_bytes = canonical(before)
     if confirmed_at is None:
         content, content_bytes = _patched(ops, rules, before, base_bytes)
@@ -155,8 +155,8 @@ def _with_claims(decision: Decision, command: PatchDocument) -> Decision:
     return replace(decision, evidence=command.evidence, confidence=command.confidence, source_time=command.source_time)
 
 
-def decide_replacement(command: ReplaceDocument, rules: WriteRules, head: Envelope | None) -> Decision:
-    """Decide a PUT over the version `head`, if any. Raises what the checks of `decide_patch` raise."""
+def decide_replacement(command: ReplaceDocument, rules: WriteRules, current: Envelope | None) -> Decision:
+    """Decide a PUT over the version `current`, if any. Raises what the checks of `decide_patch` raise."""
     own, found = rules.schema, rules.at(command.schema_id, command.schema_version)
     if found is None:
         message = "The binding is for documents of another schema or version."
@@ -168,20 +168,20 @@ def decide_replacement(command: ReplaceDocument, rules: WriteRules, head: Envelo
     path_policy.check_content(command.content, rules.profile.denied)
     _check_shape(command.content, rules, None)
     ops, reason = [_whole(command.content)], Reason.ADMIN_MIGRATION
-    decision = _decision(rules, reason, command.content, content_bytes, ops, hash_before=_hash_before(head))
+    decision = _decision(rules, reason, command.content, content_bytes, ops, hash_before=_hash_before(current))
     return replace(decision, note=command.note, evidence=command.evidence)
 
 
-def decide_deletion(command: DeleteDocument, head: Envelope) -> Decision:
-    """Decide a DELETE of the version `head`."""
+def decide_deletion(command: DeleteDocument, current: Envelope) -> Decision:
+    """Decide a DELETE of the version `current`."""
     return Decision(
-        schema_id=head.schema_id,
-        schema_version=head.schema_version,
+        schema_id=current.schema_id,
+        schema_version=current.schema_version,
         schema_sha256=None,
         content=None,
         content_bytes=b"",
         ops=[{"op": "remove", "path": f"/{ROOT}"}],
-        hash_before=_hash_before(head),
+        hash_before=_hash_before(current),
         reason=Reason.ADMIN_MIGRATION,
         note=command.note,
         deleted=True,
@@ -203,21 +203,21 @@ def _permitted_ops(
     return ops
 
 
-def _rules_of_version(rules: WriteRules, head: Envelope | None) -> WriteRules:
+def _rules_of_version(rules: WriteRules, current: Envelope | None) -> WriteRules:
     """The rules for the stored version; a document that does not exist gets the binding's schema."""
-    if head is None or head.deleted:
+    if current is None or current.deleted:
         return rules
-    found = rules.at(head.schema_id, head.schema_version)
+    found = rules.at(current.schema_id, current.schema_version)
     if found is None:
         message = "The document has another schema or version than the binding; it must be migrated first."
-        raise BindingMismatch(message, schema_id=head.schema_id, schema_version=head.schema_version)
+        raise BindingMismatch(message, schema_id=current.schema_id, schema_version=current.schema_version)
     return found
 
 
-def _base(binding: Binding, head: Envelope | None) -> Json:
-    if head is None or head.deleted:
+def _base(binding: Binding, current: Envelope | None) -> Json:
+    if current is None or current.deleted:
         return binding.initial_content or {}
-    return head.content
+    return current.content
 
 
 def _whole(content: Json) -> Op:
@@ -290,5 +290,5 @@ def _length(content: Json, name: str) -> int:
     return len(section) if isinstance(section, list) else 0
 
 
-def _hash_before(head: Envelope | None) -> str:
-    return NO_CONTENT_HASH if head is None or head.deleted else sha256_hex(canonical(head.content))
+def _hash_before(current: Envelope | None) -> str:
+    return NO_CONTENT_HASH if current is None or current.deleted else sha256_hex(canonical(current.content))

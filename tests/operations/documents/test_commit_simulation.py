@@ -54,12 +54,12 @@ def test_the_schedules_reach_crashes_replays_and_lookups_beyond_the_ring(monkeyp
 MUTANTS = {
     "the precondition is tested before the receipts": (
         "memnet.domain.documents.commit",
-        "for receipt in head.commit.receipts if head else ():",
-        "for receipt in head.commit.receipts if head and _refusal(head, command) is None else ():",
+        "for receipt in current.commit.receipts if current else ():",
+        "for receipt in current.commit.receipts if current and _refusal(current, command) is None else ():",
     ),
     "a stale request beyond the ring is refused unseen": (
         "memnet.domain.documents.commit",
-        "    return OlderThanReceipts(head.change_id(sequence), refusal)",
+        "    return OlderThanReceipts(current.change_id(sequence), refusal)",
         "    raise refusal",
     ),
     "the outbox is not carried on": (
