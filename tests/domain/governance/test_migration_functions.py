@@ -11,6 +11,8 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import LimitExceeded, MemnetError, PatchNotApplicable
 from memnet.domain.governance.migration_functions import check_steps, make
+from memnet.domain.governance.migration_plan import NotMigratable, upgraded
+from tests.domain.samples import CATALOG
 
 OLD = {"updated_at": "2026-02-14T20:00:00Z", "content": {"a": 1, "list": ["x", {"name": "y"}]}}
 SOURCES = {"old": OLD}
@@ -158,3 +160,11 @@ def test_the_refusals_have_codes() -> None:
     with pytest.raises(MemnetError) as refused:
         made({"op": "test", "path": "/content", "value": 1})
     assert refused.value.code is ErrorCode.PATCH_TEST_FAILED
+
+
+def test_a_required_source_must_exist() -> None:
+    document = {"namespace": "n", "path": "d.json", "schema_id": "s", "schema_version": "1.0.0"}
+    steps = [{"op": "add", "path": "/content/a", "value": 1}]
+    members = {"migration_id": "m", "sources": {"old": document}, "targets": [{**document, "steps": steps}]}
+    with pytest.raises(NotMigratable, match="there is no source old"):
+        upgraded(Migration.model_validate(members, strict=False), {}, CATALOG)
