@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.replay.injected_context import wrap
+from memnet.domain.replay.injected_context import NAME
 from tests.domain.extraction_samples import CONTENTS, SAID, add, dynamic, judged, project, set_to, subject_of
 
 KNOWN = [
@@ -60,7 +60,9 @@ def test_another_source_of_what_waits_is_let_through_and_the_same_one_is_known()
 
 
 def test_a_digest_has_nothing_of_the_injected_context() -> None:
-    digest = {"text": f"We moved the launch. {wrap('Leads the retrieval team.')}", "keywords": [], "project_ids": []}
+    """Not even if the sentences with its markers are left out as sensitive."""
+    recalled = f"<{NAME}>My password is hunter2. Leads the retrieval team. The password is hunter3.</{NAME}>"
+    digest = {"text": f"We moved the launch. {recalled}", "keywords": [], "project_ids": []}
     found = judged(subject_of(*SAID), digest=digest).digest
     assert found is not None
     assert found.text == "We moved the launch."
