@@ -119,19 +119,8 @@ def _ask(tree: Path, tests: Sequence[str]) -> None:
         sys.path[:] = [str(tree), *(entry for entry in sys.path if Path(entry or ".").resolve() not in (ROOT, tree))]
         for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
             del sys.modules[name]
-        options = [
-            "-x",
-            "-q",
-            "-n0",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
-            "--tb=no",
-            "-m",
-            "not slow",
-            "-o",
-            "markers=slow",
-        ]
+        options = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
+        options += ["-m", "not slow", "-o", "markers=slow"]
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         code = int(pytest.main([*options, *tests]))
     except BaseException:
