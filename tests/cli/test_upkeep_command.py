@@ -129,8 +129,8 @@ def test_another_text_under_a_used_version_stops_every_command_that_writes(
     blobs.upload_blob(name, b'"Another prompt."', overwrite=True)
     result = memnet("compact", *USER)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "CATALOG_CONFLICT: Used before with another text: prompt project-copilot 1.0.0. Raise" in result.stderr
+    assert "CATALOG_CONFLICT: Used before with a different text: prompt project-copilot 1.0.0. Raise" in result.stderr
     assert version(memory) == before
     checked = memnet("doctor")
     assert checked.exit_code == 1
-    assert "wrong        catalog: versions used before: Used before with another text: prompt" in checked.stdout
+    assert "wrong        catalog: versions used before: Used before with a different text: prompt" in checked.stdout

@@ -168,7 +168,7 @@ async def test_a_text_that_was_changed_is_named_and_a_look_registers_nothing(wor
     await world.texts.create(name, b"{}")
     standing, detail = await world.standing(module.CATALOG)
     assert standing is PrerequisiteStatus.WRONG
-    assert detail.startswith("Used before with another text: schema memory.project 1.0.0. Raise the version")
+    assert detail.startswith("Used before with a different text: schema memory.project 1.0.0. Raise the version")
 
 
 async def test_without_an_answer_of_the_storage_the_texts_are_unknown(world: World, monkeypatch: Any) -> None:
