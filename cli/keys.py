@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import click
+from memnet.stores.key_ring import read_data_keys
 
 from cli import storage
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.sealing.data_keys import DataKeys
-from memnet.operations.sealing.key_ring import read_data_keys
 from memnet.operations.sealing.rotate_keys import RotationReport, rotate_keys
 from memnet.service import Service
 from memnet.stores import Vault

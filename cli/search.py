@@ -8,9 +8,8 @@ from cli import storage
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import check_identifier
 from memnet.domain.events.index_layout import Reindexing
-from memnet.operations.events.rebuild_index import rebuild_index
-from memnet.operations.events.reconcile_events import ReconcileReport, reconcile_events
-from memnet.operations.events.verify_search import SearchReport, verify_search
+from memnet.operations.events.reconcile_events import ReconcileReport, SearchReport, reconcile_events, verify_search
+from memnet.operations.events.reindex_events import rebuild_index
 from memnet.ports import StoreConflict
 from memnet.service import Service
 

@@ -7,7 +7,7 @@ from memnet.domain.core.errors import HistoryCorrupt, Unavailable
 from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.ports import Page, StoreConflict
 from memnet.stores.blobs import Blobs, stem
-from memnet.stores.vault import Vault
+from memnet.stores.key_ring import Vault
 
 
 class AuditLog:

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 import pytest
+from memnet.adapters.memory.keys import MemoryTenantKeys
 
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter
 from memnet.adapters.system import SystemClock
@@ -27,7 +27,7 @@ from memnet.operations.documents.write import patch_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.export_user import export_user
 from memnet.operations.governance.import_user import import_entry, import_user
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import BlobStorage
 from memnet.stores import AuditLog, Blobs, DocumentStore, EventStore, RecordStore, Vault
 from tests.domain.samples import CATALOG

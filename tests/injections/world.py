@@ -5,6 +5,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
+from memnet.operations.replay.extraction import extract_memory
+
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.catalog.path_policy import lies_within, touches
 from memnet.domain.catalog.profile import Profile
@@ -18,7 +20,6 @@ from memnet.domain.replay.extraction import Extraction, ProposedPatch, SourceDoc
 from memnet.domain.replay.extraction_guardrails import evidence
 from memnet.domain.replay.snapshot import Snapshot
 from memnet.operations.documents.write import patch_document
-from memnet.operations.replay.extract_memory import extract_memory
 from tests.domain.extraction_samples import CONTENTS, COPILOT, VALUES, conversation, snapshot
 from tests.domain.samples import CATALOG
 from tests.operations.service_scenario import Service

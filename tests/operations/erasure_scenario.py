@@ -6,6 +6,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from memnet.operations.replay.snapshots import store_snapshot
+
 from memnet.domain.core.access import Reason, Role
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
@@ -22,7 +24,6 @@ from memnet.operations.governance.erase_user import Erased, erase_user
 from memnet.operations.governance.erasure_request import get_erasure, request_erasure
 from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
 from memnet.operations.history.sign_checkpoints import sign_checkpoints
-from memnet.operations.replay.store_snapshot import store_snapshot
 from memnet.paging import rows
 from memnet.service import Service
 from memnet.wiring import in_memory

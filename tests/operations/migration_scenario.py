@@ -26,10 +26,10 @@ from memnet.operations.governance.migrations import (
     roll_back_unit,
     verify_migration_unit,
 )
-from memnet.operations.history.audit_records import read_records
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.settings import ROOT
 from memnet.stores import AuditLog, DocumentStore
+from memnet.stores.audit_log import read_records
 from tests.migration_example import write_catalog
 from tests.operations.service_scenario import DYNAMIC, PROFILE, SCOPE, STATIC, Service
 from tests.services import arguments, service_of

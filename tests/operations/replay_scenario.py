@@ -7,11 +7,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
+from memnet.adapters.memory.keys import MemoryTenantKeys
+from memnet.operations.replay.conflicts import attempt_conflict, list_conflicts
+from memnet.operations.replay.jobs import get_replay
+from memnet.operations.replay.replays import replay_snapshot
+from memnet.operations.replay.snapshots import StoredSnapshot, store_snapshot
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.models import ScriptedModels
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.domain.core.access import Reason
@@ -29,14 +33,9 @@ from memnet.domain.replay.replay import Replay
 from memnet.domain.replay.snapshot import Conversation
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.documents.write import patch_document, replace_document
-from memnet.operations.history.audit_records import read_records
-from memnet.operations.replay.attempt_conflict import attempt_conflict
-from memnet.operations.replay.get_replay import get_replay
-from memnet.operations.replay.list_conflicts import list_conflicts
-from memnet.operations.replay.replay_snapshot import replay_snapshot
-from memnet.operations.replay.store_snapshot import StoredSnapshot, store_snapshot
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from memnet.stores import AuditLog, DocumentStore, EventStore, JobMarks, RecordStore, Vault
+from memnet.stores.audit_log import read_records
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
 from tests.services import service_of

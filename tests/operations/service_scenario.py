@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 import orjson
+from memnet.adapters.memory.keys import MemoryTenantKeys
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.memory.tenant_keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.data_key_cache import ProcessDataKeyCache
 from memnet.domain.core.access import Reason
@@ -29,9 +29,9 @@ from memnet.domain.documents.commands import (
 from memnet.domain.documents.envelope import DocumentSummary, Envelope
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import delete_document, patch_document, replace_document
-from memnet.operations.history.audit_records import read_records
 from memnet.ports import Page, StoredDocument
 from memnet.stores import AuditLog, Blobs, DocumentStore, RecordStore, Vault
+from memnet.stores.audit_log import read_records
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
 from tests.operations.vault_scenario import VaultWorld

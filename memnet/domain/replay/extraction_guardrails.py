@@ -17,8 +17,17 @@ from memnet.domain.core.text import strip_invisible, traces
 from memnet.domain.documents.sensitive import is_sensitive, redact_secrets
 from memnet.domain.events.event import MAX_WORDS
 from memnet.domain.replay import injected_context
-from memnet.domain.replay.extraction import Digest, KnownPatch, ProposedPatch, RejectedPatch, SourceDocument
-from memnet.domain.replay.extraction_output import ModelOutput, OutputDigest, OutputPatch, read_patch
+from memnet.domain.replay.extraction import (
+    Digest,
+    KnownPatch,
+    ModelOutput,
+    OutputDigest,
+    OutputPatch,
+    ProposedPatch,
+    RejectedPatch,
+    SourceDocument,
+    read_patch,
+)
 from memnet.domain.replay.prompt_input import writable
 from memnet.domain.replay.proposed_ops import RejectedOp, Source, Target, admit_ops
 from memnet.domain.replay.snapshot import Message, Snapshot

@@ -19,7 +19,7 @@ from memnet.domain.core.json_patch import Pointer, pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import INVISIBLE
 from memnet.domain.replay.extraction import SourceDocument
-from memnet.domain.replay.injected_context import strip_messages
+from memnet.domain.replay.prompt_input import strip_messages
 from memnet.domain.replay.snapshot import Message
 
 MAX_CONVERSATION = 160_000

@@ -26,8 +26,7 @@ from memnet.domain.documents.pending_item import carry
 from memnet.domain.documents.rebase import Rebased
 from memnet.domain.documents.sensitive import is_sensitive
 from memnet.domain.replay import injected_context
-from memnet.domain.replay.extraction import SourceDocument
-from memnet.domain.replay.extraction_output import OutputOp
+from memnet.domain.replay.extraction import OutputOp, SourceDocument
 
 MAX_TEXT: Final = 2000
 """Characters of one proposed text."""

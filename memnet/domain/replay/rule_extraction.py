@@ -15,8 +15,8 @@ from memnet.domain.catalog.rules import RULES_CONFIDENCE, TriggerPhrase
 from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.core.text import names, sentences, strip_invisible, words
 from memnet.domain.documents.sensitive import is_sensitive
+from memnet.domain.replay.extraction import ModelOutput, OutputDigest
 from memnet.domain.replay.extraction_guardrails import ExtractionContext, routed_ids
-from memnet.domain.replay.extraction_output import ModelOutput, OutputDigest
 from memnet.domain.replay.snapshot import Message
 
 MAX_DIGEST_CHARS: Final = 320

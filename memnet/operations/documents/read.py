@@ -5,10 +5,10 @@ from memnet.domain.core.scope import DocumentKey, UserScope, check_identifier, c
 from memnet.domain.documents import envelope
 from memnet.domain.documents.envelope import DocumentView
 from memnet.domain.history import reconstruction
-from memnet.operations.history.baselines import read_history
 from memnet.ports import Page
 from memnet.service import Service
 from memnet.stores import ListedDocument
+from memnet.stores.baselines import read_history
 
 
 async def get_document(key: DocumentKey, service: Service, *, as_of: str | None = None) -> DocumentView:

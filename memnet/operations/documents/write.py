@@ -33,10 +33,10 @@ from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey
 from memnet.operations.catalog.catalog import read_schema
 from memnet.operations.documents.outbox import flush_outbox
 from memnet.operations.history.audit_records import open_audit_records
-from memnet.operations.sealing.key_ring import KeyRing
 from memnet.ports import StoreConflict, StoredDocument
 from memnet.service import Service
 from memnet.stores import DocumentStore, Vault
+from memnet.stores.key_ring import KeyRing
 
 ATTEMPTS = 4
 """A lost race is decided on the second attempt; more are needed only while the store keeps failing."""

@@ -7,10 +7,10 @@ from memnet.domain.core.errors import EventExists, Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.documents import sensitive
 from memnet.domain.events.event import Event, StoredEvent, WrittenEvent, place
-from memnet.operations.events.index_events import index_events
 from memnet.ports import StoreConflict
 from memnet.service import Service
 from memnet.stores import EventStore
+from memnet.stores.event_index import index_events
 
 INDEXING_SECONDS = 2.0
 """How long an answer waits for the index; what takes longer is left to the reconciliation."""

@@ -36,13 +36,13 @@ from memnet.domain.governance.erasure_receipt import (
     running,
     withheld,
 )
-from memnet.operations.events.count_indexed import count_indexed
 from memnet.operations.governance.legal_holds import holds_covering
 from memnet.operations.history.sign_checkpoints import read_newest_head
 from memnet.paging import bounded, pages, retry_conflicts, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
 from memnet.stores import DocumentStore
+from memnet.stores.event_index import count_indexed
 
 PAGE = 1000
 ATTEMPTS = 8

@@ -10,11 +10,11 @@ from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_bytes
 from memnet.domain.documents.audit_values import public_view
 from memnet.domain.documents.envelope import Envelope
-from memnet.operations.history.audit_records import read_records
-from memnet.operations.history.baselines import list_baselines
 from memnet.ports import Page
 from memnet.service import Service
 from memnet.stores import AuditLog, DocumentStore
+from memnet.stores.audit_log import read_records
+from memnet.stores.baselines import list_baselines
 
 LISTING = 1000
 

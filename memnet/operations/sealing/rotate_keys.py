@@ -11,9 +11,9 @@ from memnet.domain.core.user_item import ItemKind
 from memnet.domain.sealing import data_keys, sealing
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
 from memnet.domain.sealing.sealing import NONCE_BYTES, WrappedKey
-from memnet.operations.sealing.key_ring import KeyRing, read_data_keys
 from memnet.ports import StoreConflict, TenantKey
 from memnet.stores import RecordStore, Vault
+from memnet.stores.key_ring import KeyRing, read_data_keys
 
 PAGE = 1000
 AT_ONCE = 16

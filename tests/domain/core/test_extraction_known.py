@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.replay.injected_context import NAME
+from memnet.domain.replay.prompt_input import NAME
 from tests.domain.extraction_samples import CONTENTS, SAID, add, dynamic, judged, project, set_to, subject_of
 
 KNOWN = [

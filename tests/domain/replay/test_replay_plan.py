@@ -22,7 +22,7 @@ from memnet.domain.replay.extraction import (
     RejectedPatch,
     SourceDocument,
 )
-from memnet.domain.replay.injected_context import wrap
+from memnet.domain.replay.prompt_input import wrap
 from memnet.domain.replay.proposal import ALREADY_THERE, Request
 from memnet.domain.replay.replay import PatchStatus
 from memnet.domain.replay.replay_plan import ReplayPlan, make_plan, settled_fates

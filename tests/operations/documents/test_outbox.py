@@ -11,7 +11,7 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.operations.documents.outbox import SweepReport, flush_outbox, sweep_outboxes
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.paging import rows
 from tests.operations.service_scenario import ALPHA, SCOPE, CountingAudit, Service, note
 from tests.services import arguments, service_of

@@ -21,7 +21,7 @@ from memnet.domain.core.errors import (
 )
 from memnet.domain.core.scope import DocumentKey, ETag
 from memnet.operations.documents.write import patch_document
-from memnet.operations.history.rebuild_documents import rebuild_documents
+from memnet.operations.history.verify_history import rebuild_documents
 from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service, note
 from tests.services import service_of
 

@@ -4,14 +4,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from memnet.operations.replay.jobs import get_replay
+from memnet.operations.replay.replays import replay_snapshot
+
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.scope import Actor
 from memnet.domain.documents.commands import ConfirmPending, IfExists
 from memnet.domain.replay.replay import PatchStatus, Replay, ReplayStatus
 from memnet.operations.documents.pending import confirm_pending
 from memnet.operations.documents.write import patch_document
-from memnet.operations.replay.get_replay import get_replay
-from memnet.operations.replay.replay_snapshot import replay_snapshot
 from tests.operations.replay_scenario import (
     ALPHA,
     DEADLINE,

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
+from memnet.stores.baselines import read_baseline
 
 from memnet.domain.catalog.retention_policy import Ceilings, Tally
 from memnet.domain.core.access import Reason
@@ -12,7 +13,6 @@ from memnet.domain.core.errors import ErasureRunning
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.history import baseline as baselines
 from memnet.operations.documents.write import patch_document
-from memnet.operations.history.baselines import read_baseline
 from tests.operations.replay_scenario import LIVE
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, Between, RetentionWorld, StopsAt, put
 from tests.services import service_of
