@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from api.identity import Identity, TokenValidator
-from memnet.domain.core.access import permit, permit_anywhere, permit_history
+from memnet.domain.core.access import Reason, permit, permit_anywhere, permit_history
 from memnet.domain.core.errors import RouteNotFound
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.reason import Reason
-from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.core.scope import Actor, DocumentKey, UserScope, check_identifier
 from memnet.service import Service
 
 NO_TENANT = "-"

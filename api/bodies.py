@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from api.query import CURSOR_PATTERN, MAX_CURSOR
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.evidence import BoundedEvidence
-from memnet.domain.core.integers import Integer
+from memnet.domain.core.json_types import Integer
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.events.event import Event, Time, Word

@@ -12,8 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from api.issuer_keys import KeySource
 from memnet.domain.core.errors import Unauthenticated
-from memnet.domain.core.identifiers import is_reserved
-from memnet.domain.core.scope import Actor
+from memnet.domain.core.scope import Actor, is_reserved
 from memnet.ports import Clock
 
 LEEWAY_SECONDS = 30.0

@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from api.problems import STATUS
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import MemnetError
-from memnet.domain.core.identifiers import MAX_PATH, SEGMENT
+from memnet.domain.core.scope import MAX_PATH, SEGMENT
 
 Schema = dict[str, Any]
 

@@ -13,8 +13,7 @@ from api.request_telemetry import note_result
 from api.responses.documents import Written
 from memnet.domain.core.access import may_read
 from memnet.domain.core.error_code import ErrorCode as E
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import DocumentKey
+from memnet.domain.core.scope import DocumentKey, check_identifier
 from memnet.domain.documents.commands import IfExists, IfMatch, Precondition, WriteResult
 
 PRECONDITION_ERRORS = frozenset(

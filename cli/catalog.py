@@ -19,7 +19,7 @@ from memnet.catalog import (
     load_schemas,
     read_released,
 )
-from memnet.domain.catalog.schema_release import release as released_with
+from memnet.domain.catalog.schema import release as released_with
 from memnet.settings import ROOT
 
 P = ParamSpec("P")

@@ -14,8 +14,7 @@ from cli.output import document_of, exit_unless
 from memnet.domain.catalog.migration_model import Migration, Unit
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt, VersionNotFound
-from memnet.domain.core.identifiers import RESERVED, is_reserved
-from memnet.domain.core.scope import Actor, DocumentKey
+from memnet.domain.core.scope import RESERVED, Actor, DocumentKey, is_reserved
 from memnet.domain.governance.migration_plan import MigrationAction, MigrationDecision, difference, problem_of
 from memnet.operations.governance.migrations import (
     Verdict,

@@ -8,8 +8,7 @@ from typing import Concatenate, ParamSpec
 import click
 
 from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.scope import Actor, UserScope, check_identifier
 
 P = ParamSpec("P")
 

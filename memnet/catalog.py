@@ -24,19 +24,24 @@ from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.migration_model import Migration
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.profile_check import check_profile
-from memnet.domain.catalog.profile_types import ProfilePart
 from memnet.domain.catalog.prompt import Prompt, read_prompt
-from memnet.domain.catalog.retention_check import check_ceilings, check_rules
 from memnet.domain.catalog.retention_policy import Ceilings
-from memnet.domain.catalog.schema import InvalidSchema, Schema
-from memnet.domain.catalog.schema_check import check_schema, referenced, schema_uri
-from memnet.domain.catalog.schema_release import check_examples, check_released
+from memnet.domain.catalog.rules import ProfilePart
+from memnet.domain.catalog.rules_check import check_ceilings, check_rules
+from memnet.domain.catalog.schema import (
+    InvalidSchema,
+    Schema,
+    check_examples,
+    check_released,
+    check_schema,
+    referenced,
+    schema_uri,
+)
 from memnet.domain.core.canonical_json import canonical, parse
 from memnet.domain.core.errors import MalformedRequest
-from memnet.domain.core.identifiers import SEGMENT
 from memnet.domain.core.json_patch import pointer_text
-from memnet.domain.core.problem import Problem
-from memnet.domain.core.scope import Json
+from memnet.domain.core.scope import SEGMENT, Json
+from memnet.domain.core.violations import Problem
 from memnet.domain.governance.migration_check import check_migration, check_migration_examples, check_unambiguous
 
 __all__ = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
-from memnet.domain.core.identifiers import RESERVED, is_reserved
+from memnet.domain.core.scope import RESERVED, is_reserved
 
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "MEMNET_"

@@ -14,8 +14,7 @@ from api.routing import service_routes
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.error_code import ErrorCode as E
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import ETag
+from memnet.domain.core.scope import ETag, check_identifier
 from memnet.operations.catalog.catalog import get_profile, get_schema, list_profiles
 
 router = APIRouter()
@@ -38,7 +37,7 @@ async def list_(call: ServiceCall) -> Response:
     to administrators and auditors.
     """
     limit, cursor = query.limit(call.request), query.cursor(call.request)
-    page = await list_profiles(actor=call.actor, limit=limit, cursor=cursor, catalog=call.service.catalog)
+    page = await list_profiles(call.actor, call.service, limit=limit, cursor=cursor)
     return page_response("profiles", [_row(profile) for profile in page.items], page.next_cursor)
 
 
@@ -58,7 +57,7 @@ async def list_(call: ServiceCall) -> Response:
 async def get(call: ServiceCall) -> Response:
     """Get a profile as this process applies it: limits, writable paths, thresholds and maintenance rules."""
     profile_id = check_identifier("profile_id", call.path("profile_id"))
-    body = _canonical(await get_profile(profile_id, actor=call.actor, catalog=call.service.catalog))
+    body = _canonical(await get_profile(profile_id, call.actor, call.service))
     return _response(call, _etag(body), {"profile": body})
 
 
@@ -81,7 +80,7 @@ async def get_schema_(call: ServiceCall) -> Response:
     schema = await get_schema(
         check_identifier("schema_id", call.path("schema_id")),
         check_identifier("schema_version", call.path("schema_version")),
-        catalog=call.service.catalog,
+        call.service,
     )
     named = {"schema_id": encode(schema.schema_id), "schema_version": encode(schema.version)}
     return _response(call, ETag(f'"{schema.digest}"'), {**named, "schema": canonical(schema.body)})

@@ -23,9 +23,8 @@ from api.preconditions import check_match, delete_precondition, idempotency_key,
 from api.responses.documents import DocumentPage, DocumentView
 from api.routing import user_routes
 from api.write_requests import CHANGED, CREATED, GOVERNANCE_ERRORS, PRECONDITION_ERRORS, DocumentHead, write_response
-from memnet.domain.core.access import permit_ops
+from memnet.domain.core.access import Reason, permit_ops
 from memnet.domain.core.error_code import ErrorCode as E
-from memnet.domain.core.reason import Reason
 from memnet.domain.documents.commands import DeleteDocument, PatchDocument, ReplaceDocument
 from memnet.operations.documents.read import get_document, list_documents
 from memnet.operations.documents.write import delete_document, patch_document, replace_document

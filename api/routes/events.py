@@ -10,7 +10,7 @@ from api.openapi import Returned
 from api.responses.events import EventPage, EventWritten
 from api.routing import user_routes
 from memnet.domain.core.error_code import ErrorCode as E
-from memnet.domain.core.identifiers import check_not_reserved
+from memnet.domain.core.scope import check_not_reserved
 from memnet.operations.events.search_events import search_events
 from memnet.operations.events.write_event import write_event
 

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable
-from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.documents import audit_values
 from memnet.domain.documents.audit_record import read_record
 from memnet.domain.documents.audit_values import AuditRecordLocation

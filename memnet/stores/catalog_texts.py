@@ -1,6 +1,6 @@
 """The texts of the catalog below catalog/: one blob for each version of a profile, schema and prompt ever used."""
 
-from memnet.domain.catalog.catalog_text import TextName
+from memnet.domain.catalog.catalog import TextName
 from memnet.stores.blobs import Blobs
 
 MAX_TEXTS = 256

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.events.event import PENDING_MARKERS, EventKey, StoredEvent, load
 from memnet.paging import bounded
 from memnet.ports import ListedBlob, Page, StoreConflict

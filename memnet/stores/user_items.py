@@ -3,8 +3,7 @@
 from datetime import datetime
 
 from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.scope import StorageETag, UserScope, check_identifier
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.ports import Page, StoredBlob
 from memnet.stores.blobs import Blobs

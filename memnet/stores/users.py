@@ -3,8 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
-from memnet.domain.core.identifiers import SEGMENT, check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import SEGMENT, UserScope, check_identifier
 from memnet.paging import pages, rows
 from memnet.ports import Page
 from memnet.stores.blobs import Blobs

@@ -9,8 +9,7 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 
 from api.bodies import PatchBody
-from memnet.domain.core.access import ROLE_OF_REASON, ROLES
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import ROLE_OF_REASON, ROLES, Reason
 from memnet.service import Service
 from memnet.settings import Settings
 from tests.api.conftest import (

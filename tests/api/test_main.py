@@ -17,7 +17,7 @@ import pytest
 
 from api.main import main
 from local.stack.azurite_server import ACCOUNT_KEY, container_client
-from memnet.domain.catalog.catalog_text import texts_of
+from memnet.domain.catalog.catalog import texts_of
 from tests.domain.samples import CATALOG
 from tests.sample_settings import NOWHERE, REQUIRED
 
@@ -165,7 +165,7 @@ def test_a_process_registers_its_catalog_and_a_changed_text_stops_the_next_start
         changed = {**json.loads(path.read_text(encoding="utf-8")), "max_ops": 7}
         (tmp_path / path.name).write_text(json.dumps(changed), encoding="utf-8")
     line = failure(**WORKING | storage | {"MEMNET_PROFILES_DIR": str(tmp_path)})[-1]
-    assert line.startswith("Used before with another text: profile project-copilot-v1 ")
+    assert line.startswith("Used before with a different text: profile project-copilot-v1 ")
     assert line.endswith(f", profile support-desk-v1 {version}. Raise the version, or bring back the text.")
 
 

@@ -22,7 +22,7 @@ from api.identity import TokenValidator
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.system import SystemClock
 from memnet.catalog import Catalog
-from memnet.domain.core.identifiers import SEGMENT
+from memnet.domain.core.scope import SEGMENT
 from memnet.wiring import in_memory
 from tests.api.conftest import ALL_ROLES, AUDIENCE, DYNAMIC, ISSUER, KEY_ID, USER, ListedKeys, code, patch_body
 from tests.api.served import Served

@@ -13,10 +13,8 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from cli.main import main
-from memnet.domain.catalog.extraction_rules import ExtractionRules, TriggerPhrase
 from memnet.domain.catalog.profile import Binding, ConfidenceRules, Profile, RetentionRules, RoutingRules
-from memnet.domain.catalog.sensitive_rules import SensitiveContent
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import ExtractionRules, SectionUpkeep, SensitiveContent, TriggerPhrase
 from memnet.domain.core.metric import METRICS
 from tests.architecture import settings_page
 from tests.architecture.source_tree import PACKAGES, ROOT, texts

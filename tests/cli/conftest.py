@@ -12,8 +12,7 @@ from cli.main import main
 from local.stack.azurite_server import ACCOUNT_KEY, container_client
 from local.stack.key_vault_server import KeyVault
 from memnet import settings
-from memnet.domain.core.access import Role
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason, Role
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import DeleteDocument, IfAbsent, IfMatch, PatchDocument
 from memnet.operations.documents.read import get_document

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import DocumentNotFound
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.operations.documents.read import get_document

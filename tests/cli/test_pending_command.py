@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import patch_document

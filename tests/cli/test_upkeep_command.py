@@ -119,11 +119,11 @@ def test_a_changed_text_under_a_released_version_stops_the_command(
     blobs.upload_blob(name, b'"Another prompt."', overwrite=True)
     result = memnet("compact", *OF_USER)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "CATALOG_CONFLICT: Used before with another text: prompt project-copilot 1.0.0. Raise" in result.stderr
+    assert "CATALOG_CONFLICT: Used before with a different text: prompt project-copilot 1.0.0. Raise" in result.stderr
     assert version(memory) == before
     checked = memnet("doctor")
     assert checked.exit_code == 1
-    assert "wrong        catalog: versions used before: Used before with another text: prompt" in checked.stdout
+    assert "wrong        catalog: versions used before: Used before with a different text: prompt" in checked.stdout
 
 
 def test_a_flush_skips_fresh_documents(memnet: Memnet, history: list[bytes]) -> None:

@@ -13,7 +13,7 @@ from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter
 from memnet.adapters.system import SystemClock
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents import envelope

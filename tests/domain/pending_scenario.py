@@ -5,13 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.write_rules import WriteRules
-from memnet.domain.core.reason import Reason
+from memnet.domain.catalog.catalog import Catalog, ProtectedSections, WriteRules, protected_sections
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, Json
-from memnet.domain.documents.commands import ConfirmPending, IfExists, IfMatch, RejectPending
+from memnet.domain.documents.commands import ConfirmPending, IfExists, IfMatch, Redirection, RejectPending
 from memnet.domain.documents.confirmation import decide_confirmation, decide_rejection
-from memnet.domain.documents.protected_sections import ProtectedSections, protected_sections
 from memnet.domain.documents.write_decision import decide_maintenance, decide_patch
 from tests.domain.samples import EVIDENCE, KEY, NOW, patch_command, small_rules, version_with
 
@@ -61,7 +59,7 @@ class Memory:
         self.catalog = Catalog({"p": self.rules.profile}, {(schema.schema_id, schema.version): schema})
         self.head = version_with(self.rules, self.content)
 
-    def patch(self, *ops: Any, sure: float = 0.9, **members: Any) -> tuple[dict[str, Any], ...]:
+    def patch(self, *ops: Any, sure: float = 0.9, **members: Any) -> tuple[Redirection, ...]:
         """Patch as Alice, and return what was redirected."""
         self.number += 1
         chosen = {"precondition": IfMatch(self.head.commit.etag), "confidence": sure, "evidence": EVIDENCE} | members

@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 
 from memnet.catalog import load_catalog
+from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.schema import Schema
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.access import Reason
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
 from memnet.domain.documents import audit_record, audit_values, commit
 from memnet.domain.documents.audit_values import SALT_BYTES, AuditRecordLocation, Sealing
@@ -141,16 +141,20 @@ class History:
     """One document's life, change by change, as the operations would make it."""
 
     rules: WriteRules = field(default_factory=small_rules)
-    head: Envelope | None = None
     records: list[Record] = field(default_factory=list)
     versions: list[bytes] = field(default_factory=list)
     """The blob after each change."""
     data_key: DataKey | None = None
     """What seals the records from now on; None: a key of no account, and `records` are kept open."""
 
+    @property
+    def head(self) -> Envelope:
+        """The current version."""
+        return load(self.versions[-1])
+
     def write(self, command: WriteCommand, now: str = NOW) -> Envelope:
         """Decide and commit; every record counts as flushed."""
-        head = load(self.versions[-1]) if self.versions else None
+        head = self.head if self.versions else None
         salt = len(self.versions).to_bytes(SALT_BYTES, "big")
         version = commit.next_version(
             head,
@@ -162,7 +166,6 @@ class History:
             sealing=Sealing(self.data_key or DATA_KEY, salt, salt[-NONCE_BYTES:]),
         )
         self.versions.append(dump(version))
-        self.head = load(self.versions[-1])
         stored = orjson.loads(audit_record.record_bytes(version.commit.outbox[-1]))
         self.records.append(stored if self.data_key else open_record(stored, DATA_KEY))
         return self.head
@@ -178,18 +181,18 @@ class History:
             return decide_patch(command, self.rules, head, proposed_at=NOW, proposal_id=f"p{len(self.versions)}")
         if isinstance(command, ReplaceDocument):
             return decide_replacement(command, self.rules, head)
+        assert isinstance(command, DeleteDocument)
         assert head is not None
         return decide_deletion(command, head)
 
     def patch(self, *ops: Any, now: str = NOW, **members: Any) -> Envelope:
         """Patch the newest version, each time under a new key."""
-        precondition = IfMatch(self.head.commit.etag) if self.head and not self.head.deleted else IfAbsent()
+        precondition = IfMatch(self.head.commit.etag) if self.versions and not self.head.deleted else IfAbsent()
         chosen = {"precondition": precondition, "idempotency_key": f"k{len(self.versions) + 1}"}
         return self.write(patch_command(*ops, **chosen | members), now)
 
     def delete(self, **members: Any) -> Envelope:
         """Delete the newest version."""
-        assert self.head is not None
         chosen = {"idempotency_key": f"k{len(self.versions) + 1}"}
         return self.write(delete_command(IfMatch(self.head.commit.etag), **chosen | members))
 

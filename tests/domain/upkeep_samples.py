@@ -5,14 +5,13 @@ from typing import Any
 
 import orjson
 
+from memnet.domain.catalog.catalog import ProtectedSections, WriteRules
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.profile_check import PENDING_MEMBERS
-from memnet.domain.catalog.write_rules import WriteRules
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import apply, pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.documents.protected_sections import ProtectedSections
 from memnet.domain.upkeep.maintenance import MaintenancePlan
 from tests.domain.samples import small_rules
 

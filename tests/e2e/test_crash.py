@@ -18,7 +18,7 @@ from aiohttp import ClientError
 
 from local.emulators.fault_proxy import Fault, Injection
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument
 from memnet.operations.documents.write import patch_document

@@ -13,7 +13,7 @@ import pytest
 from local.emulators.fault_proxy import Fault, Injection
 from local.stack.process import Child
 from memnet.domain.catalog.migration_model import Unit
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, PatchDocument

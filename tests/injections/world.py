@@ -8,10 +8,10 @@ from typing import Any
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.catalog.path_policy import lies_within, touches
 from memnet.domain.catalog.profile import Profile
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.json_patch import pointer
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json, UserScope
 from memnet.domain.documents.commands import IfMatch, PatchDocument, WriteResult
 from memnet.domain.replay.extraction import Extraction, ProposedPatch, SourceDocument

@@ -43,7 +43,7 @@ MISSED = "missed"
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake: `old` stands once in `file` and becomes `new`."""
+    """One mistake: `old` occurs once in `file` and is replaced by `new`."""
 
     id: str
     breaks: str
@@ -66,10 +66,10 @@ def read_mistakes() -> list[Mistake]:
 
 
 def planted(mistake: Mistake, text: str) -> str:
-    """The text with the mistake. Raises ValueError if `old` does not stand there exactly once."""
+    """The text with the mistake. Raises ValueError if `old` does not occur exactly once."""
     count = text.count(mistake.old)
     if count != 1:
-        raise ValueError(f"{mistake.id}: its old text stands {count} times in {mistake.file}")
+        raise ValueError(f"{mistake.id}: its old text occurs {count} times in {mistake.file}")
     return text.replace(mistake.old, mistake.new)
 
 
@@ -119,19 +119,8 @@ def _ask(tree: Path, tests: Sequence[str]) -> None:
         sys.path[:] = [str(tree), *(entry for entry in sys.path if Path(entry or ".").resolve() not in (ROOT, tree))]
         for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
             del sys.modules[name]
-        options = [
-            "-x",
-            "-q",
-            "-n0",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
-            "--tb=no",
-            "-m",
-            "not slow",
-            "-o",
-            "markers=slow",
-        ]
+        options = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
+        options += ["-m", "not slow", "-o", "markers=slow"]
         options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         code = int(pytest.main([*options, *tests]))
     except BaseException:

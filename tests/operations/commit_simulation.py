@@ -15,12 +15,12 @@ from typing import Any
 
 import orjson
 
+from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.schema import Schema
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.access import Reason
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import MemnetError, Unavailable
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, StorageETag, UserScope
 from memnet.domain.documents import audit_values, envelope
 from memnet.domain.documents.audit_values import AuditRecordLocation

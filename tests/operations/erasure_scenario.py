@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any
 
 from memnet.adapters.process.background import BackgroundTasks
-from memnet.domain.core.access import Role
+from memnet.domain.core.access import Reason, Role
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument, Precondition, WriteResult

@@ -10,7 +10,7 @@ from typing import Any
 from memnet.catalog import Catalog, load_catalog
 from memnet.domain.catalog.migration_model import Migration, Unit
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument, ReplaceDocument

@@ -14,9 +14,9 @@ from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.documents import audit_record as audits

@@ -6,9 +6,8 @@ import orjson
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.schema import Schema
+from memnet.domain.catalog.schema import DIALECT, Schema, schema_uri
 from memnet.domain.catalog.schema_additive import ADDITIVE_TO
-from memnet.domain.catalog.schema_check import DIALECT, schema_uri
 from memnet.domain.core.scope import DocumentKey, Json, UserScope
 
 GARDEN = DocumentKey(UserScope("t1", "u1"), "green", "garden.json")

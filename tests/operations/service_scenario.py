@@ -12,9 +12,9 @@ from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.data_key_cache import ProcessDataKeyCache
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import (

@@ -11,7 +11,7 @@ import pytest
 
 from memnet.catalog import CatalogError, load_catalog
 from memnet.domain.catalog.profile_check import PENDING_MEMBERS
-from memnet.domain.catalog.schema_check import DIALECT
+from memnet.domain.catalog.schema import DIALECT
 
 SCHEMA: dict[str, Any] = {
     "$schema": DIALECT,
@@ -86,7 +86,7 @@ PROMPT = "Tell what was planted.\n"
 
 @dataclass(frozen=True)
 class Workshop:
-    """Writes a catalog's files and tells what `load_catalog` thinks of them."""
+    """Writes the files of a catalog and returns the problems that `load_catalog` finds."""
 
     root: Path
 

@@ -159,7 +159,7 @@ def test_the_installed_command_needs_no_setting(workshop: Workshop) -> None:
     workshop.write("profiles/gardener.json", {**PROFILE, "profile_id": "farmer"})
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = [MEMNET, *map(str, arguments)]
+        command = [str(MEMNET), *map(str, arguments)]
         return subprocess.run(command, env={}, capture_output=True, text=True, timeout=60, check=False)
 
     good = run("profiles", "check")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.extraction_rules import RULES_CONFIDENCE
+from memnet.domain.catalog.rules import RULES_CONFIDENCE
 from memnet.settings import ROOT
 from tests.profiles.conftest import Workshop
 
@@ -37,8 +37,8 @@ def test_sound_rules_have_no_problem(workshop: Workshop) -> None:
 
 
 ITEMS, FACTS, CUE = "/extraction/items/garden", "/extraction/items/garden/~1facts", "/extraction/cues/0"
-DURABLE = "reaches min_confidence_for_durable_fact: a replay could write a durable fact that nobody confirmed"
-WAITS = f"need a min_confidence_for_auto_apply above {RULES_CONFIDENCE}: what is found by a cue has to wait"
+DURABLE = "reaches min_confidence_for_durable_fact: a replay could write a durable fact without a confirmation"
+WAITS = f"need a min_confidence_for_auto_apply above {RULES_CONFIDENCE}: their findings must be confirmed"
 NO_RULE = "writable_path_rules do not let garden write /soil/log"
 PLACEHOLDERS = "$confidence, $date, $evidence, $id, $text, $time"
 
@@ -64,9 +64,9 @@ PROBLEMS = [
     pytest.param([put(f"{ITEMS}/~1plants", FACT)], f"{ITEMS}/~1plants",
                  "makes an entry that the schema refuses: is not of type string", id="an entry the schema refuses"),
     pytest.param([put(f"{ITEMS}/~1waiting", FACT)], f"{ITEMS}/~1waiting",
-                 "is in the pending section, where only the service puts what falls short", id="pending items"),
+                 "is in the pending section, to which only the service adds items", id="pending items"),
     pytest.param([put(f"{ITEMS}/~1facts~1*", FACT)], f"{ITEMS}/~1facts~1*",
-                 "must name one place, without * and -", id="a pattern"),
+                 "must be one pointer, without * and -", id="a pattern"),
     pytest.param([put(f"{CUE}/says", "joke")], f"{CUE}/says", "Input should be 'wish', 'statement' or 'decision'",
                  id="unknown way of saying"),
     pytest.param([put(f"{CUE}/binding_id", "park")], CUE, "park is no binding of the profile", id="cue of no binding"),
@@ -77,14 +77,14 @@ PROBLEMS = [
     pytest.param([{"op": "remove", "path": "/extraction/items"}], CUE,
                  "makes an entry that the schema refuses: is not of type object", id="cue whose text is no entry"),
     pytest.param([put(f"{CUE}/section", "/waiting")], CUE,
-                 "is in the pending section, where only the service puts what falls short", id="cue of pending items"),
+                 "is in the pending section, to which only the service adds items", id="cue of pending items"),
     pytest.param([{"op": "remove", "path": "/pending_sections"}], f"{CUE}/binding_id",
-                 "has no pending section: what is found by a cue could wait nowhere", id="cue that cannot wait"),
+                 "has no pending section for the findings of a cue", id="cue that cannot wait"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("changes", "pointer", "reason"), PROBLEMS)
-def test_a_fault_is_told_with_its_place(
+def test_a_problem_is_reported_with_its_pointer(
     workshop: Workshop, changes: list[dict[str, Any]], pointer: str, reason: str
 ) -> None:
     assert (pointer, reason) in with_rules(workshop, *changes)

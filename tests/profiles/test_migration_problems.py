@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from cli.main import main
 from memnet.catalog import CatalogError, load_catalog
-from memnet.domain.catalog.schema_check import DIALECT
+from memnet.domain.catalog.schema import DIALECT
 from memnet.settings import ROOT
 from tests.migration_example import write_catalog
 from tests.profiles.conftest import Workshop
@@ -104,7 +104,7 @@ def test_a_sound_migration_is_in_the_catalog(shed: Workshop) -> None:
         ([*IN_PLACE, put("/sources/old/required", False)], "/sources", "the source must be required"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(shed: Workshop, changes: list[Any], pointer: str, reason: str) -> None:
+def test_problems_are_reported(shed: Workshop, changes: list[Any], pointer: str, reason: str) -> None:
     (shed.root / "migrations" / "dig.examples.json").unlink()
     change(shed, *changes)
     assert problems(shed) == [(FILE, pointer, reason)]
@@ -140,7 +140,7 @@ def test_two_ways_to_one_version_are_refused(shed: Workshop) -> None:
         ),
     ],
 )
-def test_examples_that_do_not_come_true_are_told(shed: Workshop, examples: Any, pointer: str, reason: str) -> None:
+def test_wrong_examples_are_reported(shed: Workshop, examples: Any, pointer: str, reason: str) -> None:
     shed.write("migrations/dig.examples.json", examples)
     assert problems(shed) == [("migrations/dig.examples.json", pointer, reason)]
 
@@ -157,7 +157,7 @@ def test_examples_must_obey_the_schemas(shed: Workshop) -> None:
     assert "/0/targets/0" in places
 
 
-def test_examples_of_no_migration_are_told(shed: Workshop) -> None:
+def test_examples_without_a_migration_are_reported(shed: Workshop) -> None:
     shed.write("migrations/rake.examples.json", [])
     assert problems(shed) == [("migrations/rake.examples.json", "", "are examples of no migration")]
 

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from referencing import Registry, Resource
 
 from memnet.catalog import load_schemas
-from memnet.domain.catalog.schema import Schema
-from memnet.domain.catalog.schema_check import DIALECT, schema_uri
+from memnet.domain.catalog.schema import DIALECT, Schema, schema_uri
 from memnet.domain.core.scope import Json
 from memnet.settings import ROOT
 

@@ -100,7 +100,7 @@ PROFILE_PROBLEMS = [
     pytest.param([put("/pending_sections/garden", "/soil")], "/pending_sections/garden",
                  "schema garden 1.0.0 has no array /soil", id="pending section is no array"),
     pytest.param([put("/pending_sections/garden", "/beds/*/names")], "/pending_sections/garden",
-                 "must name one place, without * and -", id="pending section is many places"),
+                 "must be one pointer, without * and -", id="pending section is many places"),
     pytest.param([put("/pending_sections/garden", "/cramped")], "/pending_sections/garden",
                  "its items have no room for profile_id, binding_id, confidence, evidence, proposed_at, proposed_by, "
                  "on_behalf_of, proposed_on, target, base",
@@ -134,7 +134,7 @@ PROFILE_PROBLEMS = [
     pytest.param([put("/confidence_rules/min_confidence_for_auto_apply", 0.9)],
                  "/confidence_rules/min_confidence_for_auto_apply",
                  "is above min_confidence_for_durable_fact: "
-                 "a durable fact would take less than any other replayed write",
+                 "a durable fact would need less than other replayed writes",
                  id="thresholds the wrong way round"),
     pytest.param([put("/compaction_rules/garden/max_waiting", 0)], "/pending_sections/garden",
                  "can hold nothing: its array limit is 0", id="pending section without room"),
@@ -162,7 +162,7 @@ PROFILE_PROBLEMS = [
     pytest.param([put("/routing/description_fields", ["about"])], "/routing/description_fields/0",
                  "the entries at /beds have no about", id="description field the entries lack"),
     pytest.param([put("/routing/semantic_when_unmatched", 0.14)], "/routing/semantic_when_unmatched",
-                 "is below semantic_threshold: meaning alone would need less than meaning after words",
+                 "is below semantic_threshold: similarity alone would need less than similarity after words",
                  id="semantic thresholds the wrong way round"),
     pytest.param([put("/routing/semantic_threshold", 1.1)], "/routing/semantic_threshold",
                  "Input should be less than or equal to 1", id="semantic threshold over 1"),

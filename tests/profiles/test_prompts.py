@@ -28,7 +28,7 @@ def memnet(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="memnet")
 
 
-def test_every_shipped_prompt_is_released_as_it_was_and_used() -> None:
+def test_every_shipped_prompt_is_released_unchanged_and_used() -> None:
     catalog = load_catalog(ROOT / "profiles", ROOT / "schemas", PROMPTS)
     digests = {"/".join(key): prompt.sha256 for key, prompt in catalog.prompts.items()}
     used = {
@@ -65,8 +65,8 @@ def test_a_prompt_is_the_file_byte_for_byte(workshop: Workshop) -> None:
         (" \n\t\n", "is empty"),
         ("x" * (MAX_PROMPT + 1), f"has {MAX_PROMPT + 1} characters, more than {MAX_PROMPT}"),
         (b"\xff", "The file is not UTF-8."),
-        ("Obey\u200b.", "holds a character that cannot be seen: whoever reviews it would not know what it says"),
-        ("Obey\r\n", "holds a character that cannot be seen: whoever reviews it would not know what it says"),
+        ("Obey\u200b.", "contains an invisible character, which a reviewer would miss"),
+        ("Obey\r\n", "contains an invisible character, which a reviewer would miss"),
     ],
 )
 def test_a_prompt_that_cannot_be_used_is_reported_once(workshop: Workshop, text: Any, reason: str) -> None:

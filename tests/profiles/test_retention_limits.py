@@ -35,7 +35,7 @@ def test_rules_within_the_limits_hold(workshop: Workshop) -> None:
     assert catalog.retention("t1").days(Kind.AUDIT, "gardener") == 400
 
 
-def test_every_rule_over_a_ceiling_or_under_a_floor_is_told(workshop: Workshop) -> None:
+def test_every_rule_outside_the_limits_is_reported(workshop: Workshop) -> None:
     limits = {"snapshots_max_days": 29, "events_max_days": 99, "audit_min_days": 401, "jobs_min_days": 20}
     assert faults(workshop, limits) == [
         "profiles/gardener.json: /retention_rules/snapshots_days: is above the organisation's ceiling of 29 days",
@@ -66,12 +66,12 @@ def test_a_profile_without_rules_has_the_ceilings(workshop: Workshop) -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_the_file_is_told(workshop: Workshop, limits: Any, told: str) -> None:
+def test_problems_of_the_file_are_reported(workshop: Workshop, limits: Any, told: str) -> None:
     assert any(told in fault for fault in faults(workshop, limits, {}))
     assert faults(workshop, limits, {})[0].startswith("ceilings.json")
 
 
-def test_a_missing_file_is_told(workshop: Workshop) -> None:
+def test_a_missing_file_is_reported(workshop: Workshop) -> None:
     with pytest.raises(CatalogError, match="cannot be read"):
         load_catalog(
             workshop.profiles, workshop.schemas, workshop.prompts, retention_file=workshop.root / "nothing.json"

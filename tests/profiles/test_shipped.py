@@ -21,67 +21,23 @@ ACTOR = Actor("svc-a", frozenset({"Memory.Write"}))
 SPECIFIED = """{
   "profile_id": "project-copilot-v1",
   "document_bindings": [
-    {
-      "binding_id": "user_static",
-      "namespace": "user",
-      "path": "user_static.json",
-      "schema_id": "memory.user.static",
-      "schema_version": "1.0.0",
-      "max_chars": 12000,
-      "read_priority": 10,
-      "write_mode": "restricted_patch"
-    },
-    {
-      "binding_id": "user_dynamic",
-      "namespace": "user",
-      "path": "user_dynamic.json",
-      "schema_id": "memory.user.dynamic",
-      "schema_version": "1.0.0",
-      "max_chars": 18000,
-      "read_priority": 20,
-      "write_mode": "restricted_patch"
-    },
-    {
-      "binding_id": "project_doc",
-      "namespace": "projects",
-      "path_template": "{project_id}.json",
-      "schema_id": "memory.project",
-      "schema_version": "1.0.0",
-      "max_chars": 32000,
-      "read_priority": 30,
-      "write_mode": "restricted_patch"
-    }
+    {"binding_id": "user_static", "namespace": "user", "path": "user_static.json", "schema_id": "memory.user.static",
+     "schema_version": "1.0.0", "max_chars": 12000, "read_priority": 10, "write_mode": "restricted_patch"},
+    {"binding_id": "user_dynamic", "namespace": "user", "path": "user_dynamic.json", "schema_id": "memory.user.dynamic",
+     "schema_version": "1.0.0", "max_chars": 18000, "read_priority": 20, "write_mode": "restricted_patch"},
+    {"binding_id": "project_doc", "namespace": "projects", "path_template": "{project_id}.json",
+     "schema_id": "memory.project", "schema_version": "1.0.0", "max_chars": 32000, "read_priority": 30,
+     "write_mode": "restricted_patch"}
   ],
   "writable_path_rules": {
-    "user_dynamic": [
-      "/preferences",
-      "/durable_facts",
-      "/pending_confirmations"
-    ],
-    "project_doc": [
-      "/summary",
-      "/facets",
-      "/recent_notes"
-    ]
+    "user_dynamic": ["/preferences", "/durable_facts", "/pending_confirmations"],
+    "project_doc": ["/summary", "/facets", "/recent_notes"]
   },
-  "retention_rules": {
-    "snapshots_days": 60,
-    "events_days": 365,
-    "audit_days": 365
-  },
-  "confidence_rules": {
-    "min_confidence_for_durable_fact": 0.80,
-    "min_confidence_for_auto_apply": 0.70
-  },
+  "retention_rules": {"snapshots_days": 60, "events_days": 365, "audit_days": 365},
+  "confidence_rules": {"min_confidence_for_durable_fact": 0.80, "min_confidence_for_auto_apply": 0.70},
   "compaction_rules": {
-    "user_dynamic": {
-      "max_preferences": 12,
-      "max_durable_facts": 80,
-      "max_pending_confirmations": 30
-    },
-    "project_doc": {
-      "max_recent_notes": 30
-    }
+    "user_dynamic": {"max_preferences": 12, "max_durable_facts": 80, "max_pending_confirmations": 30},
+    "project_doc": {"max_recent_notes": 30}
   }
 }"""
 
@@ -127,7 +83,7 @@ def completes(shipped: Any, specified: Any) -> bool:
     return bool(shipped == specified)
 
 
-def test_every_shipped_version_is_released_and_as_it_was(catalog: Catalog) -> None:
+def test_every_shipped_version_is_released_unchanged(catalog: Catalog) -> None:
     digests = {"/".join(key): schema.digest for key, schema in catalog.schemas.items()}
 
     assert digests == read_released(SCHEMAS)
@@ -139,16 +95,6 @@ def test_every_shipped_schema_has_examples_of_both_kinds(catalog: Catalog) -> No
         examples = json.loads((SCHEMAS / schema_id / f"{version}.examples.json").read_text(encoding="utf-8"))
         assert examples["valid"]
         assert examples["invalid"]
-
-
-@pytest.mark.parametrize("profile_id", ["project-copilot-v1", "support-desk-v1"])
-def test_every_member_of_a_profile_is_used(catalog: Catalog, profile_id: str) -> None:
-    profile = catalog.profile(profile_id)
-
-    assert profile.routing
-    assert profile.denied_fields
-    assert profile.durable_sections.keys() == profile.pending_sections.keys()
-    assert all(b.initial_content or b.write_mode == "read_only" for b in profile.document_bindings)
 
 
 def test_the_two_profiles_share_no_name(catalog: Catalog) -> None:

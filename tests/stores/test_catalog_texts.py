@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memnet.adapters.process.once import Once
-from memnet.domain.catalog.catalog_text import TextKind, TextName
+from memnet.domain.catalog.catalog import TextKind, TextName
 from memnet.domain.core.errors import CatalogConflict
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.documents.envelope import DocumentSummary

@@ -1,23 +1,68 @@
-"""The catalog: every profile, schema version and prompt this service works by, fixed from its start to its end."""
+"""The catalog: all profiles, schemas, prompts and migrations, and their rules for a document."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from types import MappingProxyType
 
 from memnet.domain.catalog.migration_model import Migration
+from memnet.domain.catalog.path_policy import touches
 from memnet.domain.catalog.profile import Binding, Profile
 from memnet.domain.catalog.prompt import Prompt
 from memnet.domain.catalog.retention_policy import Ceilings, RetentionPolicy
 from memnet.domain.catalog.schema import Schema
-from memnet.domain.catalog.write_rules import WriteRules, check_binding
 from memnet.domain.core.access import Role
-from memnet.domain.core.errors import BindingNotFound, ProfileForbidden, ProfileNotFound
-from memnet.domain.core.scope import Actor, DocumentKey
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import BindingMismatch, BindingNotFound, ProfileForbidden, ProfileNotFound
+from memnet.domain.core.json_patch import Pointer, pointer
+from memnet.domain.core.scope import Actor, DocumentKey, ETag
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRules:
+    """The rules of a write: a binding of a profile, and its schema."""
+
+    profile: Profile
+    binding: Binding
+    schema: Schema
+    schemas: Mapping[tuple[str, str], Schema] = field(default_factory=dict)
+    """All known schemas by (id, version)."""
+
+    def at(self, schema_id: str, version: str) -> "WriteRules | None":
+        """Return the rules with the newer of this schema version and the binding's.
+
+        None unless the newer version is proven additive to the older one, directly or through versions in between.
+        """
+        stored = (schema_id, version)
+        if stored == (self.schema.schema_id, self.schema.version):
+            return self
+        if schema_id == self.schema.schema_id:
+            if self._is_additive(self.schema, version):
+                return self
+            newer = self.schemas.get(stored)
+            if newer is not None and self._is_additive(newer, self.schema.version):
+                return replace(self, schema=newer)
+        return None
+
+    def _is_additive(self, newer: Schema, older: str) -> bool:
+        passed, found = set[str](), newer
+        while found.additive_to is not None and found.version not in passed:
+            if found.additive_to == older:
+                return True
+            passed.add(found.version)
+            found = self.schemas.get((found.schema_id, found.additive_to), found)
+        return False
+
+
+def check_binding(key: DocumentKey, binding: Binding) -> None:
+    """Raise BindingMismatch unless the binding covers this document."""
+    if not binding.covers(key):
+        raise BindingMismatch(binding_id=binding.binding_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Profiles and migrations by id; schemas and prompts by (id, version). What one names is among them."""
+    """Profiles and migrations by id; schemas and prompts by (id, version). All references are resolved."""
 
     profiles: Mapping[str, Profile]
     schemas: Mapping[tuple[str, str], Schema]
@@ -26,36 +71,34 @@ class Catalog:
     ceilings: Ceilings = field(default_factory=Ceilings)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "profiles", MappingProxyType(dict(self.profiles)))
-        object.__setattr__(self, "schemas", MappingProxyType(dict(self.schemas)))
-        object.__setattr__(self, "prompts", MappingProxyType(dict(self.prompts)))
-        object.__setattr__(self, "migrations", MappingProxyType(dict(self.migrations)))
+        for name in ("profiles", "schemas", "prompts", "migrations"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def profile(self, profile_id: str) -> Profile:
-        """The profile of that id. Raises ProfileNotFound."""
+        """Return a profile. Raises ProfileNotFound."""
         try:
             return self.profiles[profile_id]
         except KeyError:
             raise ProfileNotFound from None
 
     def shows(self, profile_id: str, actor: Actor) -> bool:
-        """Whether `actor` may know a profile: who may use it, administrators and auditors. Raises ProfileNotFound."""
+        """Whether `actor` may see a profile: its principals, administrators, auditors. Raises ProfileNotFound."""
         return bool({Role.ADMIN, Role.AUDIT} & actor.roles) or self.profile(profile_id).admits(actor.principal)
 
     def schema(self, schema_id: str, version: str) -> Schema:
-        """That version of the schema. Raises KeyError: a binding's own is always there."""
+        """Return a schema version. Raises KeyError, but not for that of a binding."""
         return self.schemas[schema_id, version]
 
     def prompt(self, prompt_id: str, version: str) -> Prompt:
-        """That version of the prompt. Raises KeyError: the one a profile names is always there."""
+        """Return a prompt version. Raises KeyError, but not for that of a profile."""
         return self.prompts[prompt_id, version]
 
     def retention(self, tenant_id: str) -> RetentionPolicy:
-        """How long a tenant's records are kept."""
+        """Return the retention rules of a tenant."""
         return RetentionPolicy(self.profiles, self.ceilings.of(tenant_id))
 
     def governance(self, profile_id: str, binding_id: str, actor: Actor, key: DocumentKey) -> WriteRules:
-        """The rules for what `actor` writes to the document through the binding.
+        """Return the rules for a write of `actor` to the document through the binding.
 
         Raises ProfileNotFound, ProfileForbidden, BindingNotFound, BindingMismatch.
         """
@@ -69,14 +112,69 @@ class Catalog:
         return self.rules(profile, binding)
 
     def rules(self, profile: Profile, binding: Binding) -> WriteRules:
-        """The rules of a profile's binding."""
+        """Return the rules of a binding."""
         return WriteRules(profile, binding, self.schema(binding.schema_id, binding.schema_version), self.schemas)
 
     def covering(self, key: DocumentKey) -> list[WriteRules]:
-        """The rules of every profile for the document, in the order of the profiles' ids."""
+        """Return the rules of all bindings that cover the document, in the order of profile ids."""
         return [
             self.rules(profile, binding)
             for _, profile in sorted(self.profiles.items())
             for binding in profile.document_bindings
             if binding.covers(key)
         ]
+
+
+class TextKind(StrEnum):
+    """The kinds of texts."""
+
+    PROFILE = "profile"
+    SCHEMA = "schema"
+    PROMPT = "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class TextName:
+    """One version of a profile, a schema or a prompt."""
+
+    kind: TextKind
+    text_id: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.text_id} {self.version}"
+
+    @property
+    def blob_name(self) -> str:
+        """The name of the blob that stores the text."""
+        return f"catalog/{self.kind}/{self.text_id}/{self.version}.json"
+
+
+def texts_of(catalog: Catalog) -> dict[TextName, bytes]:
+    """The canonical JSON of every version in the catalog; the text of a prompt is a JSON string."""
+    profiles = {TextName(TextKind.PROFILE, p.profile_id, p.version): p.text for p in catalog.profiles.values()}
+    schemas = {TextName(TextKind.SCHEMA, *key): canonical(schema.body) for key, schema in catalog.schemas.items()}
+    prompts = {TextName(TextKind.PROMPT, *key): canonical(prompt.text) for key, prompt in catalog.prompts.items()}
+    return {**profiles, **schemas, **prompts}
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedSections:
+    """The sections of a document that any profile declares durable or pending. All upkeep respects them."""
+
+    durable: tuple[Pointer, ...]
+    pending: tuple[str, ...]
+    etag: ETag | None = None
+    """The version under upkeep."""
+
+    def is_durable(self, section: str) -> bool:
+        """Whether a part of the section is durable in any profile."""
+        return any(touches(pointer(section), durable) for durable in self.durable)
+
+
+def protected_sections(catalog: Catalog, key: DocumentKey, etag: ETag | None = None) -> ProtectedSections:
+    """Return the sections of the document that any profile declares durable or pending."""
+    found = catalog.covering(key)
+    durable = [d for r in found for d in r.profile.durable.get(r.binding.binding_id, ())]
+    pending = [s for r in found if (s := r.profile.pending_sections.get(r.binding.binding_id)) is not None]
+    return ProtectedSections(tuple(dict.fromkeys(durable)), tuple(dict.fromkeys(pending)), etag)

@@ -1,4 +1,4 @@
-"""Fill the template of a profile: the entry of an array that a proposed text becomes."""
+"""Fill the template of a profile, which makes an entry of a proposed text."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Entry:
     """The source time, as `domain.timestamps` writes it."""
 
     def values(self) -> dict[str, Json]:
-        """By placeholder."""
+        """Return the values by placeholder."""
         return {
             ID: self.id,
             TEXT: self.text,
@@ -36,12 +36,12 @@ class Entry:
 
 
 def fill(template: Json, entry: Entry) -> Json:
-    """The template with every placeholder, at any depth, replaced by its value."""
+    """Return the template with every placeholder, at any depth, replaced by its value."""
     return _filled(template, entry.values())
 
 
 def renew(old: Json, template: Json, entry: Entry) -> Json:
-    """The entry that takes the place of `old`: it keeps the old one's id, and the members the template is silent on."""
+    """Return the entry that replaces `old`, with its id and the members that the template lacks."""
     new = fill(template, entry)
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return new
@@ -50,7 +50,7 @@ def renew(old: Json, template: Json, entry: Entry) -> Json:
 
 
 def placeholders(template: Json) -> Iterator[str]:
-    """Every text in the template that is a placeholder, or is written like one."""
+    """Yield every text in the template that has the form of a placeholder."""
     if isinstance(template, str):
         if template.startswith(MARK):
             yield template
@@ -63,7 +63,7 @@ def placeholders(template: Json) -> Iterator[str]:
 
 
 def kept_by_service(template: Mapping[str, Json]) -> frozenset[str]:
-    """The members of an entry that the service fills and no proposal may set: all with placeholders but the text's."""
+    """Return the members that only the service sets: those with other placeholders than $text."""
     return frozenset(name for name, value in template.items() if any(found != TEXT for found in placeholders(value)))
 
 

@@ -1,7 +1,7 @@
-"""A migration: which documents of a user are made into which, and how. Data, not code.
+"""A migration: data that describes how documents of a user are made from other documents.
 
-The shape is the JSON of migrations/<migration_id>.json. Each target is made by its own steps from all sources. Where
-the one source and the one target are the same document, the migration makes it into another version of itself.
+It is the JSON of migrations/<migration_id>.json. The steps of each target use all sources. If source and target are the
+same document, the migration is in place.
 """
 
 from collections.abc import Sequence
@@ -10,15 +10,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from memnet.domain.catalog.document_family import DocumentFamily
-from memnet.domain.catalog.profile_types import Identifier, ProfilePart
+from memnet.domain.catalog.rules import DocumentFamily, Identifier, ProfilePart
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, UserScope
 
 Step = dict[str, Any]
-"""A JSON Patch operation on {"sources": {...}, "content": ...}, or the call of a named function on one place of it."""
+"""A JSON Patch operation on {"sources": {...}, "content": ...}, or the call of a named function on a pointer of it."""
 
 
 class Source(DocumentFamily):
@@ -30,7 +29,7 @@ class Source(DocumentFamily):
 
 
 class Target(DocumentFamily):
-    """A document that a migration makes, and the steps that make its content, beginning with {}."""
+    """A document that a migration makes, and the steps that make its content from {}."""
 
     schema_id: Identifier
     schema_version: Identifier
@@ -38,7 +37,7 @@ class Target(DocumentFamily):
 
 
 class Migration(ProfilePart):
-    """Sources by the names that steps call them by."""
+    """A migration; steps refer to its sources by name."""
 
     migration_id: Identifier
     sources: Annotated[dict[Identifier, Source], Field(min_length=1)]
@@ -46,43 +45,43 @@ class Migration(ProfilePart):
 
     @property
     def in_place(self) -> bool:
-        """Whether it makes a document into another version of itself."""
+        """Whether a target is also a source."""
         return any(place(target) == place(source) for target in self.targets for source in self.sources.values())
 
     @property
     def families(self) -> Sequence[DocumentFamily]:
-        """All the places that it reads or writes."""
+        """All sources and targets."""
         return (*self.sources.values(), *self.targets)
 
     def digest(self) -> str:
-        """The SHA-256 of what its file says: formatting does not count."""
+        """Return the SHA-256 of the file's canonical JSON."""
         return sha256_hex(canonical(self.model_dump(mode="json", exclude_unset=True)))
 
     def notes(self) -> tuple[str, str, str]:
-        """What the audit records of its changes say: made by it, rolled back, source decommissioned."""
+        """Return the notes of its audit records: migration, rollback, decommission."""
         name = f"migration {self.migration_id}"
         return name, f"rollback of {name}", f"decommission by {name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One user's documents that a migration is about: `value` fills the variable of its templates."""
+    """The documents of one user that are migrated together; `value` fills the variable of the templates."""
 
     scope: UserScope
     value: str | None = None
 
     def key(self, family: DocumentFamily) -> DocumentKey:
-        """The document of a source or a target."""
+        """Return the document of a source or target."""
         return family.resolve(self.scope, self.value if family.variable() else None)
 
 
 def place(family: DocumentFamily) -> tuple[str, str | None, str | None]:
-    """The location of a family: two with the same location are the same documents."""
+    """Return the location of a family; families with the same location have the same documents."""
     return family.namespace, family.path, family.path_template
 
 
 def unit_of(migration: Migration, key: DocumentKey) -> Unit | None:
-    """The unit that the document belongs to; None: the migration is not about it."""
+    """Return the unit of the document, or None if the migration does not concern it."""
     for family in migration.families:
         if family.covers(key):
             return Unit(key.scope, family.value_in(key))
@@ -90,5 +89,5 @@ def unit_of(migration: Migration, key: DocumentKey) -> Unit | None:
 
 
 def is_noted(record: Record, note: str) -> bool:
-    """Whether the record is of a change with this note that an administrator made."""
+    """Whether the record is of an administrator's change with this note."""
     return bool(record["reason"] == Reason.ADMIN_MIGRATION.value and record["note"] == note)

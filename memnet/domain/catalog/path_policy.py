@@ -1,7 +1,7 @@
-"""Decide where a binding may write: an allowlist of sections and a denylist of fields, matched segment by segment.
+"""Decide where a binding may write: an allowlist of sections and a denylist of fields.
 
-Rules are JSON Pointers relative to `content`; a segment `*` matches any one. Segments are compared after unescaping, so
-no spelling of a pointer evades its rule. A denied name is matched in any case.
+Rules are JSON Pointers relative to `content`; a segment `*` matches any segment. Segments are compared after
+unescaping, so no spelling of a pointer evades its rule. Denied names ignore case.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from memnet.domain.core.json_patch import WITH_FROM, WITH_VALUE, Operation, Poin
 from memnet.domain.core.scope import Json
 
 ROOT = "content"
-OUTSIDE = "Operations reach only what lies below /content."
+OUTSIDE = "Operations may only use paths below /content."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ def content_pointer(text: str) -> Pointer:
 
 
 def lies_within(target: Pointer, rule: Pointer) -> bool:
-    """Whether `target` is the place the rule names, or below it."""
+    """Whether `target` is at or below the pointer of the rule."""
     return len(target) >= len(rule) and all(_matches(r, t) for r, t in zip(rule, target, strict=False))
 
 
 def touches(target: Pointer, rule: Pointer) -> bool:
-    """Whether writing at `target` can change what the rule names: it lies within it, or contains it."""
+    """Whether writing at `target` can change a value at the pointer of the rule: one is within the other."""
     return all(_matches(r, t) for r, t in zip(rule, target, strict=False))
 
 
 def places(value: Json, place: Pointer, rule: Pointer) -> Iterator[tuple[Pointer, Json]]:
-    """Yield each place below `place`, where `value` is, that the rule names, and its value."""
+    """Yield each pointer below `place`, where `value` is, that matches the rule, with its value."""
     if len(rule) <= len(place) or not touches(place, rule):
         return
     found = [(place, value)]
@@ -63,9 +63,9 @@ def places(value: Json, place: Pointer, rule: Pointer) -> Iterator[tuple[Pointer
 
 
 def check_writable(ops: Sequence[Operation], rules: Sequence[Pointer]) -> None:
-    """Raise PathNotWritable for the first operation that writes, moves from or copies from outside the rules.
+    """Raise PathNotWritable for the first operation with a path or source outside the rules.
 
-    `test` only reads, so it may name any place below /content.
+    `test` only reads, so it may name any path below /content.
     """
     for index, op in enumerate(ops):
         for name, place in (("path", op.path), ("from", op.source)):
@@ -78,11 +78,10 @@ def check_writable(ops: Sequence[Operation], rules: Sequence[Pointer]) -> None:
 
 
 def check_denied(ops: Sequence[Operation], denied: DeniedFields, before: Json, after: Json) -> None:
-    """Raise FieldDenied if a patch brings in a field that the profile denies; its paths lie below /content.
+    """Raise FieldDenied if a patch adds a field that the profile denies; its paths are below /content.
 
-    A value is checked where it would be added. After a move or copy, and for a rule about one element of an array,
-    whose place others can take, only the outcome shows it: then no denied field may be in `after` that was not in
-    `before`.
+    Values are checked where they are added. Moves, copies and rules about one element of an array can only be checked
+    by the result: `after` may have no denied field that `before` had not.
     """
     if not denied.names and not denied.places:
         return
@@ -100,7 +99,7 @@ def check_denied(ops: Sequence[Operation], denied: DeniedFields, before: Json, a
 
 
 def check_content(content: Json, denied: DeniedFields) -> None:
-    """Raise FieldDenied, with the pointer, if `content` holds a denied field anywhere."""
+    """Raise FieldDenied, with the pointer, if `content` has a denied field."""
     for place, _ in _denied_in(content, (), denied):
         raise FieldDenied(path=pointer_text((ROOT, *place)))
 
@@ -111,14 +110,14 @@ def _refuse_any(found: Iterator[tuple[Pointer, Json]], index: int) -> None:
 
 
 def _denied_on(place: Pointer, denied: DeniedFields) -> Iterator[tuple[Pointer, Json]]:
-    """Yield the place if it is denied or lies in a denied place."""
+    """Yield the pointer if it is denied or within a denied one."""
     by_name = not denied.names.isdisjoint(segment.casefold() for segment in place)
     if by_name or any(lies_within(place, rule) for rule in denied.places):
         yield place, None
 
 
 def _denied_in(value: Json, place: Pointer, denied: DeniedFields) -> Iterator[tuple[Pointer, Json]]:
-    """Yield each denied field that `value`, added at `place`, would be, be part of, or hold."""
+    """Yield each denied field that `value`, added at `place`, would be, be part of, or contain."""
     yield from _denied_on(place, denied)
     yield from _denied_by_name(value, place, denied.names)
     for rule in denied.places:

@@ -1,7 +1,7 @@
-"""A profile: which documents an agent or product sees, what they obey, and what it may write. Data, not code.
+"""A profile: data that describes which documents a product sees, their rules, and what it may write.
 
-The shape is the JSON of profiles/<profile_id>.json. What a profile leaves out is the strictest choice: no writable
-path, no durable section, no redirection.
+It is the JSON of profiles/<profile_id>.json. Omitted members default to the strictest choice: no writable path, no
+durable section, no redirection.
 """
 
 from collections.abc import Mapping
@@ -10,26 +10,27 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from memnet.domain.catalog.document_family import DocumentFamily
-from memnet.domain.catalog.extraction_rules import ExtractionRules
 from memnet.domain.catalog.path_policy import DeniedFields
-from memnet.domain.catalog.profile_types import (
+from memnet.domain.catalog.rules import (
     Confidence,
     Days,
     DeniedField,
+    DocumentFamily,
     Duration,
+    ExtractionRules,
     Identifier,
     Pointer,
     ProfilePart,
+    SectionUpkeep,
+    SensitiveContent,
+    Share,
 )
-from memnet.domain.catalog.sensitive_rules import SensitiveContent
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep, Share
 from memnet.domain.core import json_patch
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 
 
 class Binding(DocumentFamily):
-    """One document, or one family of documents by template, and its limits."""
+    """One document, or one family of documents, and its limits."""
 
     binding_id: Identifier
     schema_id: Identifier
@@ -48,7 +49,7 @@ class ConfidenceRules(ProfilePart):
 
 
 class RetentionRules(ProfilePart):
-    """Days that each kind of record is kept; None: as long as the organisation's ceiling allows."""
+    """Days that each kind of item is kept; None: the maximum of the organisation."""
 
     snapshots_days: Days | None = None
     events_days: Days | None = None
@@ -57,10 +58,10 @@ class RetentionRules(ProfilePart):
 
 
 class RoutingRules(ProfilePart):
-    """Where routing finds its entries, what in an entry is an id, an alias, a keyword, and how sure it must be.
+    """The entries that routing selects from, their members, and the thresholds of a selection.
 
-    `min_score` is the words'; the similarities of meaning have their own: what the best candidate must reach, by how
-    much it must lead, and, if no words matched at all, what it must reach then (None: meaning is not asked).
+    `min_score` is for words. For similarity, the best candidate must reach `semantic_threshold` and lead by
+    `semantic_margin`; if no words match, it must reach `semantic_when_unmatched` (None: similarity is not used).
     """
 
     source_binding: Identifier
@@ -76,7 +77,7 @@ class RoutingRules(ProfilePart):
 
 
 class Profile(ProfilePart):
-    """One agent's or product's view of a user's memory. Maps are keyed by binding_id."""
+    """A product's view of a user's memory. Mappings are by binding_id."""
 
     profile_id: Identifier
     version: Identifier = "1.0.0"
@@ -102,7 +103,7 @@ class Profile(ProfilePart):
 
     @cached_property
     def text(self) -> bytes:
-        """The canonical JSON of the members that the file has: a default is no part of a version's text."""
+        """The canonical JSON of the file, without defaults."""
         return canonical(self.model_dump(mode="json", exclude_unset=True))
 
     @cached_property
@@ -131,7 +132,7 @@ class Profile(ProfilePart):
         return DeniedFields.parse(self.denied_fields)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Copy as pydantic does, but without the cached properties: a changed copy computes them again."""
+        """Copy as pydantic does, but without the cached properties, which depend on the members."""
         copied = super().model_copy(update=update, deep=deep)
         for name in _CACHED:
             copied.__dict__.pop(name, None)
@@ -142,17 +143,17 @@ class Profile(ProfilePart):
         return next((b for b in self.document_bindings if b.binding_id == binding_id), None)
 
     def admits(self, principal: str) -> bool:
-        """Whether this principal may use the profile: everyone, unless it lists its principals."""
+        """Whether this principal may use the profile: any, unless it lists its principals."""
         return self.allowed_principals is None or principal in self.allowed_principals
 
     def upkept_sections(self, binding_id: str) -> tuple[json_patch.Pointer, ...]:
-        """The sections that upkeep may change: those with rules and the pending section; none without a rule."""
+        """Return the sections that upkeep may change: those with rules, and then the pending section."""
         sections = tuple(rule.place for rule in self.upkeep_rules.get(binding_id, ()))
         pending = self.pending.get(binding_id)
         return (*sections, pending) if sections and pending is not None else sections
 
     def array_limits(self, binding_id: str) -> dict[str, int]:
-        """Longest allowed array by the name of the top-level member that holds it ("max_<name>": length)."""
+        """Return the maximum length of arrays by top-level member ("max_<name>" in the rules)."""
         rules = self.compaction_rules.get(binding_id, {})
         return {rule.removeprefix("max_"): length for rule, length in rules.items()}
 

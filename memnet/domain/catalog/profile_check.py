@@ -1,22 +1,26 @@
-"""What a profile must be before it governs anything: every fault at once, with its place in the file."""
+"""Check a profile: return all its problems, each with its pointer in the file."""
 
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
 
-from memnet.domain.catalog.binding_check import check_bindings, check_contents, located
-from memnet.domain.catalog.extraction_check import check_extraction
-from memnet.domain.catalog.path_policy import lies_within, touches
-from memnet.domain.catalog.profile import Profile, RoutingRules
+from memnet.domain.catalog.path_policy import ROOT, check_content, lies_within, touches
+from memnet.domain.catalog.profile import Binding, Profile, RoutingRules
+from memnet.domain.catalog.rules import DocumentFamily
+from memnet.domain.catalog.rules_check import check_extraction, check_upkeep
 from memnet.domain.catalog.schema import Schema
-from memnet.domain.catalog.upkeep_check import check_upkeep
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import FieldDenied, InvalidIdentifier
 from memnet.domain.core.json_patch import pointer, pointer_text
-from memnet.domain.core.problem import Problem
+from memnet.domain.core.scope import MAX_PATH, MAX_SEGMENT, SEGMENT, check_path
+from memnet.domain.core.violations import Problem
 
 LIMIT_PREFIX = "max_"
 PENDING_MEMBERS = (
     *("id", "text", "profile_id", "binding_id", "confidence", "evidence", "proposed_at", "proposed_by"),
     *("on_behalf_of", "proposed_on", "target", "base"),
 )
-"""What a redirected proposal is made of, so what an item of a pending section must have room for."""
+"""The members of a pending item, which the schema of a pending section must allow."""
 
 
 def check_profile(
@@ -25,10 +29,7 @@ def check_profile(
     prompts: Collection[tuple[str, str]] = (),
     unusable: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[Problem]:
-    """Return every fault of the profile, which may name these `prompts`.
-
-    `unusable` are schemas with faults of their own: not reported again.
-    """
+    """Return all problems of the profile. References to `unusable` (invalid) schemas are not reported."""
     by_binding = {
         b.binding_id: schemas[b.schema_id, b.schema_version]
         for b in profile.document_bindings
@@ -95,7 +96,7 @@ def _check_pending(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[
     for binding_id, section in profile.pending_sections.items():
         at = pointer_text(["pending_sections", binding_id])
         if {"*", "-"} & set(pointer(section)):
-            yield Problem(at, "must name one place, without * and -")
+            yield Problem(at, "must be one pointer, without * and -")
             continue
         for durable in profile.durable_sections.get(binding_id, ()):
             if touches(pointer(section), pointer(durable)):
@@ -123,7 +124,7 @@ def _check_guidance(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator
         for index, section in enumerate(sections):
             others = [pointer(other) for other in sections[:index]]
             if not section or {"*", "-"} & set(pointer(section)):
-                yield Problem(f"{at}/{index}", "must name one place below the content, without * and -")
+                yield Problem(f"{at}/{index}", "must be one pointer below the content, without * and -")
             elif any(touches(pointer(section), other) for other in others):
                 yield Problem(f"{at}/{index}", "overlaps a section before it")
             elif pending is not None and touches(pointer(section), pointer(pending)):
@@ -145,10 +146,8 @@ def _check_array_limits(profile: Profile, schemas: Mapping[str, Schema]) -> Iter
 def _check_thresholds(profile: Profile) -> Iterator[Problem]:
     rules = profile.confidence_rules
     if profile.durable_sections and rules.min_confidence_for_auto_apply > rules.min_confidence_for_durable_fact:
-        yield Problem(
-            "/confidence_rules/min_confidence_for_auto_apply",
-            "is above min_confidence_for_durable_fact: a durable fact would take less than any other replayed write",
-        )
+        reason = "is above min_confidence_for_durable_fact: a durable fact would need less than other replayed writes"
+        yield Problem("/confidence_rules/min_confidence_for_auto_apply", reason)
 
 
 def _check_denied(profile: Profile) -> Iterator[Problem]:
@@ -161,7 +160,7 @@ def _check_denied(profile: Profile) -> Iterator[Problem]:
 
 
 def _denies(denied: str, rule: str) -> bool:
-    """Whether nothing at the writable place could ever be written."""
+    """Whether the denied field makes the writable path useless."""
     place = pointer(rule)
     if denied.startswith("/"):
         return lies_within(place, pointer(denied))
@@ -185,10 +184,8 @@ def _check_routing(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[
         yield from _check_entries(profile.routing, schemas[source.binding_id])
     unmatched = profile.routing.semantic_when_unmatched
     if unmatched is not None and unmatched < profile.routing.semantic_threshold:
-        yield Problem(
-            "/routing/semantic_when_unmatched",
-            "is below semantic_threshold: meaning alone would need less than meaning after words",
-        )
+        reason = "is below semantic_threshold: similarity alone would need less than similarity after words"
+        yield Problem("/routing/semantic_when_unmatched", reason)
 
 
 def _check_entries(routing: RoutingRules, schema: Schema) -> Iterator[Problem]:
@@ -202,3 +199,123 @@ def _check_entries(routing: RoutingRules, schema: Schema) -> Iterator[Problem]:
     for at, name in named:
         if not schema.has(routing.entries + "/-" + pointer_text([name])):
             yield Problem(at, f"the entries at {routing.entries} have no {name}")
+
+
+VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
+SAMPLE = "x"
+"""A value for the variable, to check the rest of a template."""
+PATH_REASON = f"is not 1 to 8 segments of {SEGMENT.pattern} joined by '/', {MAX_PATH} characters at most"
+
+
+def check_bindings(profile: Profile) -> Iterator[Problem]:
+    """Yield the problems of the bindings."""
+    for at, binding in located(profile):
+        yield from check_family(at, binding)
+    for (first, a), (second, b) in combinations(located(profile), 2):
+        if a.binding_id == b.binding_id:
+            yield Problem(f"{second}/binding_id", f"is the binding_id of {first} already")
+        if overlap(a, b):
+            name = "path" if b.path is not None else "path_template"
+            yield Problem(f"{second}/{name}", f"covers a document of {first}: one document, one binding")
+
+
+def located(profile: Profile) -> list[tuple[str, Binding]]:
+    """Return the bindings with their pointers."""
+    return [(f"/document_bindings/{i}", binding) for i, binding in enumerate(profile.document_bindings)]
+
+
+def check_family(at: str, binding: DocumentFamily) -> Iterator[Problem]:
+    """Yield the problems of path and template of the family at the pointer `at`."""
+    if (binding.path is None) == (binding.path_template is None):
+        yield Problem(at, "needs a path or a path_template" if binding.path is None else "has path and path_template")
+    if binding.path is not None and not _is_path(binding.path):
+        hint = "; a variable belongs in path_template" if {"{", "}"} & set(binding.path) else ""
+        yield Problem(f"{at}/path", PATH_REASON + hint)
+    if binding.path_template is not None:
+        yield from _check_template(f"{at}/path_template", binding.path_template)
+
+
+def _check_template(at: str, template: str) -> Iterator[Problem]:
+    variables = VARIABLE.findall(template)
+    rest = VARIABLE.sub(SAMPLE, template)
+    if {"{", "}"} & set(rest):
+        yield Problem(at, "has a brace that is not part of a {variable}; a variable is letters, digits and _")
+    elif len(variables) != 1:
+        yield Problem(at, f"needs exactly one {{variable}}, has {len(variables)}")
+    elif not _is_path(rest):
+        yield Problem(at, PATH_REASON)
+    elif _longest(template) > MAX_PATH:
+        yield Problem(at, f"makes paths of more than {MAX_PATH} characters when its variable is long")
+
+
+def _longest(template: str) -> int:
+    """Return the length of the longest path of the template."""
+    return len("/".join("x" * MAX_SEGMENT if VARIABLE.search(part) else part for part in template.split("/")))
+
+
+def _is_path(text: str) -> bool:
+    try:
+        check_path(text)
+    except InvalidIdentifier:
+        return False
+    return True
+
+
+def overlap(a: DocumentFamily, b: DocumentFamily) -> bool:
+    """Whether a document can belong to both families. False for invalid paths, which are another problem."""
+    if a.namespace != b.namespace:
+        return False
+    mine, yours = _segments(a), _segments(b)
+    return len(mine) == len(yours) > 0 and all(_meet(m, y) for m, y in zip(mine, yours, strict=True))
+
+
+def _segments(binding: DocumentFamily) -> list[tuple[str, ...]]:
+    """Return the segments of the path: (text,), or (before, after) around the variable."""
+    text = binding.path if binding.path_template is None else binding.path_template
+    if text is None or len(VARIABLE.findall(text)) > 1 or not _is_path(VARIABLE.sub(SAMPLE, text)):
+        return []
+    return [tuple(VARIABLE.split(segment)[::2]) for segment in text.split("/")]
+
+
+def _meet(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Whether a segment can match both."""
+    if len(a) == len(b) == 1:
+        return a == b
+    if len(a) == 1:
+        return _fits(a[0], b)
+    if len(b) == 1:
+        return _fits(b[0], a)
+    before, after = max(a[0], b[0], key=len), max(a[1], b[1], key=len)
+    shortest = before + SAMPLE + after
+    return _fits(shortest, a) and _fits(shortest, b)
+
+
+def _fits(text: str, template: tuple[str, ...]) -> bool:
+    before, after = template
+    value = text[len(before) : len(text) - len(after)]
+    return text == before + value + after and SEGMENT.fullmatch(value) is not None
+
+
+def check_contents(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    """Yield the problems of each binding's `initial_content`; `schemas` are by binding_id."""
+    for at, binding in located(profile):
+        if binding.initial_content is not None and binding.binding_id in schemas:
+            problems = _check_content(profile, binding, schemas[binding.binding_id])
+            yield from (Problem(f"{at}/initial_content{p.pointer}", p.reason) for p in problems)
+
+
+def _check_content(profile: Profile, binding: Binding, schema: Schema) -> Iterator[Problem]:
+    content = binding.initial_content or {}
+    for violation in schema.violations(content):
+        yield Problem(violation.pointer, violation.message)
+    size = len(canonical(content).decode())
+    if size > binding.max_chars:
+        yield Problem("", f"has {size} characters, more than its max_chars {binding.max_chars}")
+    for name, allowed in profile.array_limits(binding.binding_id).items():
+        section = content.get(name)
+        if isinstance(section, Sequence) and not isinstance(section, str) and len(section) > allowed:
+            yield Problem(f"/{name}", f"has {len(section)} items, more than max_{name} {allowed}")
+    try:
+        check_content(content, profile.denied)
+    except FieldDenied as error:
+        yield Problem(str(error.details["path"]).removeprefix(f"/{ROOT}"), "is one of denied_fields")

@@ -1,17 +1,17 @@
-"""A prompt: the instructions of a model that extracts memory. A version never changes once it is released."""
+"""A prompt: the instructions of a model that extracts memory. Released versions are immutable."""
 
 from dataclasses import dataclass
 
 from memnet.domain.core.canonical_json import sha256_hex
-from memnet.domain.core.problem import Problem
+from memnet.domain.core.violations import Problem
 
 MAX_PROMPT = 20_000
-"""Characters; every replay pays for them."""
+"""Characters. Every replay sends them to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One version of a prompt. `sha256` is of the file's bytes: in a prompt every character counts."""
+    """One version of a prompt. `sha256` is the hash of the file."""
 
     prompt_id: str
     version: str
@@ -30,5 +30,5 @@ def read_prompt(prompt_id: str, version: str, data: bytes) -> Prompt | Problem:
     if len(text) > MAX_PROMPT:
         return Problem("", f"has {len(text)} characters, more than {MAX_PROMPT}")
     if any(not (character.isprintable() or character in "\n\t") for character in text):
-        return Problem("", "holds a character that cannot be seen: whoever reviews it would not know what it says")
+        return Problem("", "contains an invisible character, which a reviewer would miss")
     return Prompt(prompt_id, version, text, sha256_hex(data))

@@ -1,11 +1,11 @@
-"""How long what is kept of a user is kept: profile rules between an organisation's floors and ceilings.
+"""Retention: the rules of profiles within the limits of the organisation, and the report of a run.
 
-Days are counted from when something was recorded. An item that is exactly as old as its rule allows has expired.
+Days are counted from when an item was recorded. An item that is exactly as old as its rule allows has expired.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -13,23 +13,23 @@ from typing import Any
 from pydantic import Field
 
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.profile_types import Days, Identifier, ProfilePart
+from memnet.domain.catalog.rules import Days, Identifier, ProfilePart
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.timestamps import to_text
 
 
 class Kind(StrEnum):
-    """What has a rule of its own; the beginning of the names of its limits."""
+    """The kinds with a rule of their own; the prefix of the names of their limits."""
 
     SNAPSHOTS = "snapshots"
     EVENTS = "events"
     AUDIT = "audit"
     JOBS = "jobs"
-    """Replays, conflicts, and the records of who read a snapshot or imported an archive."""
+    """Replays, conflicts, and the records of snapshot reads and imports."""
 
 
 class Limits(ProfilePart):
-    """The fewest and the most days that something is kept; None: no limit."""
+    """The minimum and maximum days of each kind; None: no limit."""
 
     snapshots_min_days: Days | None = None
     snapshots_max_days: Days | None = None
@@ -41,23 +41,23 @@ class Limits(ProfilePart):
     jobs_max_days: Days | None = None
 
     def least(self, kind: Kind) -> int | None:
-        """The floor."""
-        found: int | None = getattr(self, f"{kind}_min_days")
-        return found
+        """Return the minimum."""
+        days: int | None = getattr(self, f"{kind}_min_days")
+        return days
 
     def most(self, kind: Kind) -> int | None:
-        """The ceiling."""
-        found: int | None = getattr(self, f"{kind}_max_days")
-        return found
+        """Return the maximum."""
+        days: int | None = getattr(self, f"{kind}_max_days")
+        return days
 
 
 class Ceilings(Limits):
-    """The organisation's limits, and those of single tenants, which take the place of the organisation's."""
+    """The limits of the organisation, and those of single tenants, which override them."""
 
     tenants: dict[Identifier, Limits] = Field(default_factory=dict)
 
     def of(self, tenant_id: str) -> Limits:
-        """The limits that hold for a tenant: each of its own, else the organisation's."""
+        """Return the limits of a tenant: each its own, else the organisation's."""
         own = self.tenants.get(tenant_id)
         if own is None:
             return self
@@ -67,16 +67,15 @@ class Ceilings(Limits):
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """The rules for one tenant."""
+    """The retention rules of one tenant."""
 
     profiles: Mapping[str, Profile]
     limits: Limits
 
     def days(self, kind: Kind, profile_id: str | None) -> int | None:
-        """How many days something written under that profile is kept; None: for good.
+        """Return the days that an item of a profile is kept; None: without limit.
 
-        What names no profile of the catalog goes by the longest of all rules: nobody's rule may cut short what others
-        rely on.
+        The longest of all rules applies to an item that names no profile of the catalog, because any may rely on it.
         """
         profile = None if profile_id is None else self.profiles.get(profile_id)
         if profile is not None:
@@ -85,7 +84,7 @@ class RetentionPolicy:
         return None if None in found else max(days for days in found if days is not None)
 
     def last_due(self, kind: Kind, profile_id: str | None, as_of: datetime) -> str:
-        """The time up to which what was recorded is over at `as_of`, as text; empty: nothing is."""
+        """Return the time up to which items have expired at `as_of`, as text; empty if none has."""
         days = self.days(kind, profile_id)
         try:
             return "" if days is None else to_text(as_of - timedelta(days=days))
@@ -93,17 +92,17 @@ class RetentionPolicy:
             return ""
 
     def _within(self, kind: Kind, rule: int | None) -> int | None:
-        """A rule between the limits. Without a rule the ceiling is it."""
+        """Return the rule within the limits; without a rule, the maximum."""
         least, most = self.limits.least(kind), self.limits.most(kind)
         days = most if rule is None or (most is not None and rule > most) else rule
         return days if days is None or least is None else max(days, least)
 
 
 def count_expired(records: Iterable[Record], profile_id: str | None, policy: RetentionPolicy, as_of: datetime) -> int:
-    """How many of a document's records, from its oldest on, are over.
+    """Count the expired records of a document, from the oldest to the first that is kept.
 
-    They are one chain, so one that has to stay keeps all after it. A deletion names no profile and goes by the rule
-    of the change before it; `profile_id` is that of the change before the first of `records`.
+    A deletion names no profile, so the rule of the previous change applies; `profile_id` is that of the change before
+    the first of `records`.
     """
     due = 0
     for record in records:
@@ -115,44 +114,35 @@ def count_expired(records: Iterable[Record], profile_id: str | None, policy: Ret
 
 
 def ruled_by(record: Record, before: str | None) -> str | None:
-    """The profile whose rule a record goes by; `before` is that of the change before it."""
+    """Return the profile whose rule applies to a record; `before` is that of the previous change."""
     named: str | None = record["profile_id"]
     return before if named is None else named
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a run did with one kind of thing."""
+    """The counts of a run for one kind of item."""
 
     removed: int = 0
     """In a dry run: what would be removed."""
     on_hold: int = 0
     """Expired, but under a legal hold."""
     blocked: int = 0
-    """Expired, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict by its replay or, while
-    it is open, by the decision on it."""
+    """Expired, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict while it is open or by
+    its replay."""
     deferred: int = 0
     """Expired, but changed meanwhile, or the store failed; the next run retries it."""
     retained: int = 0
     """Not expired."""
 
     def add(self, other: "Tally") -> None:
-        """Count what another run did, too."""
-        self.removed += other.removed
-        self.on_hold += other.on_hold
-        self.blocked += other.blocked
-        self.deferred += other.deferred
-        self.retained += other.retained
+        """Add the counts of another run."""
+        for name, count in other.members().items():
+            setattr(self, name, getattr(self, name) + count)
 
     def members(self) -> dict[str, int]:
-        """By name."""
-        return {
-            "removed": self.removed,
-            "on_hold": self.on_hold,
-            "blocked": self.blocked,
-            "deferred": self.deferred,
-            "retained": self.retained,
-        }
+        """Return the counts by name."""
+        return asdict(self)
 
 
 COUNTED = ("snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports")
@@ -160,16 +150,16 @@ COUNTED = ("snapshots", "replays", "conflicts", "accesses", "events", "audit", "
 
 @dataclass(slots=True)
 class RetentionReport:
-    """What a run did, kind by kind."""
+    """The counts of a run by kind."""
 
     tallies: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in COUNTED})
     baselines: int = 0
-    """Documents whose history now begins with a baseline of this run."""
+    """Documents with a baseline of this run."""
     unreadable: Counter[str] = field(default_factory=Counter)
     """Items by kind that cannot be read or are corrupt; they are left unchanged."""
 
     def add(self, other: "RetentionReport") -> None:
-        """Count what another run did, too."""
+        """Add the counts of another run."""
         for name, tally in other.tallies.items():
             self.tallies[name].add(tally)
         self.baselines += other.baselines
@@ -177,7 +167,7 @@ class RetentionReport:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a later run or an operator has to look at an item again."""
+        """Whether an item needs a later run or an operator."""
         return bool(self.unreadable.total()) or any(tally.deferred for tally in self.tallies.values())
 
     def members(self) -> dict[str, Any]:
@@ -190,5 +180,5 @@ class RetentionReport:
 
 
 def batches(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
-    """The items in their order, so many at a time."""
+    """Yield the items in batches of `size`, in order."""
     return (items[start : start + size] for start in range(0, len(items), size))

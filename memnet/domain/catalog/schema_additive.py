@@ -1,8 +1,8 @@
-"""Whether a schema version is additive: every content that the older version takes, the newer one takes too.
+"""Prove that a schema version is additive: all content of the older version is valid.
 
-The proof compares the two texts keyword by keyword and knows a short list of changes. It is sound, not complete: what
-is not on the list is refused, although it may be harmless. In `not`, `if`, `oneOf` and `contains` a wider schema can
-make the whole narrower, so nothing may change there but annotations.
+The proof compares the two texts keyword by keyword and allows a short list of changes. It is sound, not complete: some
+harmless changes are refused. Within `not`, `if`, `oneOf` and `contains` a wider schema can make the whole narrower, so
+only annotations may change there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,46 +10,41 @@ from typing import Any
 
 from jsonschema_rs import Draft202012Validator, RegexOptions
 
-from memnet.domain.catalog.schema_walk import ANNOTATIONS, find
+from memnet.domain.catalog.schema_shape import ANNOTATIONS, find
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import pointer_text
-from memnet.domain.core.problem import Problem
 from memnet.domain.core.scope import Json
+from memnet.domain.core.violations import Problem
 
 ADDITIVE_TO = "x-additive-to"
-"""The member at the top of a schema that names the older version, of the same schema_id, that it is additive to."""
+"""The top-level member that names the older version."""
 
 UP = frozenset({"maxLength", "maxItems", "maxProperties", "maxContains", "maximum", "exclusiveMaximum"})
 DOWN = frozenset({"minLength", "minItems", "minProperties", "minContains", "minimum", "exclusiveMinimum"})
-"""The limits that an additive version may raise, and those that it may lower."""
+"""The limits that an additive version may raise, and those it may lower."""
 FREE = (ANNOTATIONS - {"$anchor"}) | {"$id", "$schema"}
 WIDENING = (
-    "items",
-    "additionalProperties",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "then",
-    "else",
+    *("items", "additionalProperties", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
+    *("then", "else"),
 )
-"""Keywords whose schema may become additive: the whole then takes no less."""
+"""Keywords whose schema may change additively."""
 CHANGED = "was changed: an additive version may add optional properties, widen limits and add enum values"
 
 
 def check_additive(older: dict[str, Any], newer: dict[str, Any]) -> list[Problem]:
-    """Every change from `older` to `newer` that is not on the list; none is the proof. Both are sound schemas."""
+    """Return every change from `older` to `newer` that is not allowed. Both must be valid schemas."""
     return list(_Comparison(older, newer).compare(older, newer, "", exact=False))
 
 
 class _Comparison:
-    """Two texts of one schema; a reference into the own text is followed in both."""
+    """Two texts of one schema. References within a text are followed in both."""
 
     def __init__(self, older: dict[str, Any], newer: dict[str, Any]) -> None:
         self._older, self._newer = older, newer
         self._seen: set[tuple[str, bool]] = set()
 
     def compare(self, older: Json, newer: Json, at: str, *, exact: bool) -> Iterator[Problem]:
-        """Yield what is wrong at `at`; with `exact`, every change that is more than an annotation."""
+        """Yield the problems at `at`; with `exact`, every change except annotations."""
         if not (isinstance(older, dict) and isinstance(newer, dict)):
             if older is not newer:
                 yield Problem(at, CHANGED)
@@ -133,7 +128,7 @@ def _asserting(schema: dict[str, Any]) -> set[str]:
 
 
 def _is_closed(schema: dict[str, Any], name: str) -> bool:
-    """Whether no object that the schema takes has a property of this name, which it does not list."""
+    """Whether the schema forbids a property of this name."""
     return schema.get("additionalProperties") is False and not any(
         Draft202012Validator({"pattern": pattern}, pattern_options=RegexOptions()).is_valid(name)
         for pattern in schema.get("patternProperties", {})

@@ -1,4 +1,4 @@
-"""Which places a schema has: asked when profiles are loaded, because their rules name places by JSON Pointer."""
+"""Walk a schema, and find the pointers that it declares, which the rules of profiles refer to."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,9 +8,89 @@ from typing import Any
 
 from jsonschema_rs import Draft202012Validator, RegexOptions, Resolver
 
-from memnet.domain.catalog.schema_walk import ANNOTATIONS, REFERENCES
-from memnet.domain.core.json_patch import pointer
+from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.core.scope import Json
+
+ONE = (
+    "items",
+    "contains",
+    "additionalProperties",
+    "propertyNames",
+    "if",
+    "then",
+    "else",
+    "not",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "contentSchema",
+)
+LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
+NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs")
+REFERENCES = ("$ref", "$dynamicRef")
+ANNOTATIONS = frozenset(
+    {"$comment", "$anchor", "$defs", "title", "description", "default", "deprecated", "readOnly", "writeOnly"}
+    | {"examples", "contentEncoding", "contentMediaType"}
+)
+ASSERTIONS = frozenset(
+    {"type", "const", "enum", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"}
+    | {"maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains"}
+    | {"maxProperties", "minProperties", "required", "dependentRequired", "format"}
+)
+IDENTITY = frozenset({"$schema", "$id", "$vocabulary", "$dynamicAnchor"})
+KEYWORDS = ANNOTATIONS | ASSERTIONS | IDENTITY | {*ONE, *LISTED, *NAMED, *REFERENCES}
+"""The keywords of Draft 2020-12. What starts with "x-" is an author's own."""
+
+_FRAGMENT = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9A-Fa-f]{2})*")
+"""RFC 3986, section 3.5."""
+_OCTET = re.compile(rb"%([0-9A-Fa-f]{2})")
+
+
+def find(fragment: str, document: Json) -> tuple[str, dict[str, Json] | bool] | None:
+    """Return the pointer and the subschema of a fragment (an anchor or a JSON Pointer), or None.
+
+    A pointer is percent-encoded (RFC 6901, section 6). The empty fragment names the document.
+    """
+    if fragment and not fragment.startswith("/"):
+        named = ((at, s) for at, s in walk(document) if fragment in (s.get("$anchor"), s.get("$dynamicAnchor")))
+        return next(named, None)
+    if not _FRAGMENT.fullmatch(fragment):
+        return None
+    # Bytes that are not UTF-8 become surrogates, which no name in a schema has.
+    octets = _OCTET.sub(lambda match: bytes.fromhex(match[1].decode()), fragment.encode())
+    wanted = octets.decode(errors="surrogateescape")
+    return next(((at, schema) for at, schema in places(document) if at == wanted), None)
+
+
+def walk(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Json]]]:
+    """Yield (pointer, subschema) for the document and every schema object in it."""
+    return ((place, part) for place, part in places(schema, segments) if isinstance(part, dict))
+
+
+def places(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Json] | bool]]:
+    """Yield (pointer, subschema) for the document and every schema in it, object or boolean.
+
+    Only keywords that hold schemas are entered: a "$ref" among the values of `const` or `enum` is data. A keyword
+    whose value is not of its kind is passed over.
+    """
+    if not isinstance(schema, dict | bool):
+        return
+    yield pointer_text(segments), schema
+    if isinstance(schema, dict):
+        for place, part in _subparts(schema):
+            yield from places(part, (*segments, *place))
+
+
+def _subparts(schema: dict[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
+    for keyword in ONE:
+        if keyword in schema:
+            yield (keyword,), schema[keyword]
+    for keyword in LISTED:
+        if isinstance(schema.get(keyword), list):
+            yield from (((keyword, str(index)), part) for index, part in enumerate(schema[keyword]))
+    for keyword in NAMED:
+        if isinstance(schema.get(keyword), dict):
+            yield from (((keyword, name), part) for name, part in schema[keyword].items())
+
 
 ANY_SEGMENT = "*"
 APPEND = "-"
@@ -25,36 +105,36 @@ NUMBER = frozenset({"number", "integer"})
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A subschema, and the resolver that its references are relative to."""
+    """A subschema and the resolver for its references."""
 
     resolver: Resolver
     schema: Json
 
 
 class Shape:
-    """The places of one schema. A place is there if the schema declares it, not merely tolerates it.
+    """The pointers that a schema declares, which is more than to allow them.
 
-    An object with `properties` and without `additionalProperties` tolerates every other member, so a misspelt
-    rule would name a place that no document ever has; only an object that declares nothing at all is free-form.
+    An object with `properties` and without `additionalProperties` allows every other member, so a misspelt rule would
+    match nothing in any document. Only an object that declares nothing is free-form.
     """
 
     def __init__(self, resolver: Resolver, body: Json) -> None:
         self._root = Place(resolver, body)
 
     def has(self, path: str) -> bool:
-        """Whether the pointer leads somewhere; "*" stands for any segment, "-" for the end of an array."""
+        """Whether the pointer is declared; "*" is any segment, "-" the end of an array."""
         return bool(self._at(pointer(path)))
 
     def has_array(self, path: str) -> bool:
-        """Whether the pointer leads to a value that can only be an array."""
+        """Whether the value at the pointer must be an array."""
         return any(_only(ARRAY, place, frozenset()) for place in self._at(pointer(path)))
 
     def has_number(self, path: str) -> bool:
-        """Whether the pointer leads to a value that can only be a number."""
+        """Whether the value at the pointer must be a number."""
         return any(_only(NUMBER, place, frozenset()) for place in self._at(pointer(path)))
 
     def choices(self, path: str) -> list[Json]:
-        """The values of the enums that the pointer leads to; empty if there is none."""
+        """Return the values of the enums at the pointer."""
         found = [inner.schema for place in self._at(pointer(path)) for inner in _expand(place, set())]
         return [value for schema in found if isinstance(schema, dict) for value in schema.get("enum", ())]
 
@@ -79,7 +159,7 @@ def _children(place: Place, segment: str) -> list[Place]:
 
 
 def _expand(place: Place, seen: set[tuple[str, str]]) -> Iterator[Place]:
-    """Yield the schema and all that it refers to or combines."""
+    """Yield the schema and all schemas that it refers to or combines."""
     schema = place.schema
     if not isinstance(schema, dict):
         yield place

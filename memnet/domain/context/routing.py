@@ -13,10 +13,9 @@ from typing import Any
 
 from memnet.domain.catalog.profile import RoutingRules
 from memnet.domain.core.errors import PatchNotApplicable
-from memnet.domain.core.folding import Phrase, fold
-from memnet.domain.core.identifiers import SEGMENT
 from memnet.domain.core.json_patch import resolve
-from memnet.domain.core.scope import Json
+from memnet.domain.core.scope import SEGMENT, Json
+from memnet.domain.core.text import Phrase, fold
 
 MAX_TEXT = 32_000
 """The characters of a text that are compared, from its beginning."""

@@ -1,4 +1,4 @@
-"""The table of roles: which role each operation requires."""
+"""The roles that each operation requires, and the reasons for a change."""
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
@@ -7,8 +7,19 @@ from typing import Any
 
 from memnet.domain.core.errors import RoleRequired, TenantForbidden
 from memnet.domain.core.json_patch import READING
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor
+
+
+class Reason(StrEnum):
+    """The reason for a change; recorded in every audit record."""
+
+    LIVE_UPDATE = "live_update"
+    REPLAY_UPDATE = "replay_update"
+    ADMIN_MIGRATION = "admin_migration"
+    COMPACTION = "compaction"
+    FRESHNESS = "freshness"
+    CONFIRMATION = "confirmation"
+    REJECTION = "rejection"
 
 
 class Role(StrEnum):
@@ -63,10 +74,10 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "get_statistics": frozenset({Role.ADMIN}),
     }
 )
-"""Operation -> the roles of which the caller needs one."""
+"""The roles by operation; the caller needs one of them."""
 
 HISTORY: frozenset[Role] = frozenset({Role.ADMIN, Role.AUDIT})
-"""The roles of which `get_document` requires one with `as_of`: an earlier version shows content removed since."""
+"""The roles for `get_document` with `as_of`, because an earlier version contains content removed since."""
 
 ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
     {
@@ -75,17 +86,15 @@ ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
         Reason.ADMIN_MIGRATION: Role.ADMIN,
     }
 )
-"""A patch's reason -> the role it requires. The reason is audited, so a caller may only give its own. The reasons that
-only the service gives are missing: upkeep, confirmation and rejection.
-"""
+"""The role that each reason of a patch requires. No client may send the other reasons, which only the service uses."""
 
 
 def permit(
     operation: str, actor: Actor, tenants: Collection[str], tenant_id: str, reason: Reason | None = None
 ) -> None:
-    """Return if `actor`, whose token names `tenants`, may run `operation` on this tenant (for this `reason`).
+    """Authorize `operation` on a tenant, for this `reason`; `tenants` are those of the token.
 
-    Raises TenantForbidden first, then RoleRequired with the roles of which one would do.
+    Raises TenantForbidden first, then RoleRequired with the sufficient roles.
     """
     if tenant_id not in tenants:
         raise TenantForbidden
@@ -96,31 +105,25 @@ def permit(
 
 
 def permit_history(actor: Actor, tenants: Collection[str], tenant_id: str) -> None:
-    """Return if `actor`, whose token names `tenants`, may read earlier versions of this tenant's documents.
-
-    Raises TenantForbidden first, then RoleRequired.
-    """
+    """Authorize reading earlier versions of documents. Raises TenantForbidden first, then RoleRequired."""
     if tenant_id not in tenants:
         raise TenantForbidden
     _require(HISTORY, actor)
 
 
 def permit_ops(ops: Iterable[Mapping[str, Any]], actor: Actor) -> None:
-    """Return if `actor` may send these patch operations.
-
-    `test`, `copy` and `move` read stored values, so they require a role that reads documents. Raises RoleRequired.
-    """
+    """Authorize patch operations: `test`, `copy` and `move` require a role that reads. Raises RoleRequired."""
     if any(op.get("op") in READING for op in ops):
         _require(ROLES["get_document"], actor)
 
 
 def may_read(actor: Actor) -> bool:
-    """Whether `actor` may be shown a document."""
+    """Whether `actor` may read documents."""
     return bool(ROLES["get_document"] & actor.roles)
 
 
 def permit_anywhere(operation: str, actor: Actor) -> None:
-    """Return if `actor` may run an operation that concerns no tenant. Raises RoleRequired."""
+    """Authorize an operation that concerns no tenant. Raises RoleRequired."""
     _require(ROLES[operation], actor)
 
 

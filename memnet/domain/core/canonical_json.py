@@ -1,4 +1,4 @@
-"""JSON in and out: a strict reader for what strangers send, one canonical form for what is stored and hashed."""
+"""Parse JSON strictly, and write it in one canonical form for storage and hashes."""
 
 import json
 import math
@@ -15,15 +15,14 @@ MAX_DEPTH = 64
 MAX_INTEGER = 2**64 - 1
 MIN_INTEGER = -(2**63)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-"""A string, or what begins one and never ends. It matches at every quote, so a search takes linear time."""
+"""A string, or an unterminated one. It matches at every quote, so a search takes linear time."""
 
 
 def parse(data: bytes, *, max_values: int | None = None) -> Json:
-    """Read one JSON text (RFC 8259) as I-JSON (RFC 7493) wants it, of at most `max_values` values.
+    """Parse one I-JSON text (RFC 7493) of at most `max_values` values.
 
-    Refuses with MalformedRequest what readers disagree on: other encodings than UTF-8, repeated member names,
-    NaN and Infinity, integers beyond 64 bits, numbers that overflow a double, lone surrogates, more than MAX_DEPTH
-    levels, too many values. The message says which, never the content.
+    Raises MalformedRequest for text that parsers disagree on: other encodings than UTF-8, repeated member names, NaN
+    and Infinity, integers beyond 64 bits, numbers beyond a double, lone surrogates, more than MAX_DEPTH levels.
     """
     if max_values is not None:
         _check_count(data, max_values)
@@ -45,17 +44,17 @@ def parse(data: bytes, *, max_values: int | None = None) -> Json:
 
 
 def canonical(value: Json) -> bytes:
-    """Write a parsed JSON value with sorted names, no white space, UTF-8: equal values, equal bytes."""
+    """Serialize a JSON value with sorted names and no white space: equal values give equal bytes."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def sha256_hex(data: bytes) -> str:
-    """The SHA-256 of `data`, in 64 hexadecimal digits."""
+    """Return the SHA-256 of `data` as 64 hexadecimal digits."""
     return sha256(data).hexdigest()
 
 
 def check_depth(value: Json, limit: int) -> None:
-    """Raise MalformedRequest if arrays and objects nest deeper than `limit`. Needs no recursion of its own."""
+    """Raise MalformedRequest if arrays and objects nest deeper than `limit`. Works without recursion."""
     level = containers([value])
     for _ in range(limit):
         level = containers(children(level))
@@ -64,19 +63,19 @@ def check_depth(value: Json, limit: int) -> None:
 
 
 def containers(level: list[Json]) -> list[Json]:
-    """The arrays and objects among these values, empty ones too."""
+    """Return the arrays and objects among these values, empty ones too."""
     return [node for node in level if isinstance(node, (dict, list))]
 
 
 def children(level: list[Json]) -> list[Json]:
-    """The members and elements of these arrays and objects."""
+    """Return the members and elements of these arrays and objects."""
     return [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
 
 
 def _check_count(data: bytes, limit: int) -> None:
-    """Raise MalformedRequest if a JSON text holds more values than `limit`; an empty array or object counts twice.
+    """Raise MalformedRequest if a JSON text holds more values than `limit`.
 
-    Before it is parsed, because a value takes a hundred times the memory of its text.
+    An empty array or object counts twice. This comes before parsing: values take a hundred times their text's memory.
     """
     if _count(data) > limit and _count(_STRING.sub(b"", data)) > limit:
         raise MalformedRequest(f"The JSON holds more than {limit} values.")
@@ -94,7 +93,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int:
-    # 20 digits hold every 64-bit integer; longer texts are not converted, because that costs quadratic time.
+    # 20 digits hold every 64-bit integer. Converting longer texts would take quadratic time.
     if len(text) > 20 or not MIN_INTEGER <= int(text) <= MAX_INTEGER:
         raise MalformedRequest("An integer needs more than 64 bits.")
     return int(text)

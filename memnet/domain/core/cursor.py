@@ -1,4 +1,4 @@
-"""Opaque continuation cursors that only the list that handed them out takes back."""
+"""Opaque cursors, each valid only for the list that issued it."""
 
 import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -9,14 +9,14 @@ _CHECK_BYTES = 9
 
 
 def encode(listing: str, position: str) -> str:
-    """Return the cursor that continues `listing` (whatever names it, such as its full prefix) at `position`."""
+    """Return the cursor that continues `listing` (its prefix, for example) at `position`."""
     return urlsafe_b64encode(_check(listing, position) + position.encode()).rstrip(b"=").decode()
 
 
 def decode(listing: str, cursor: str) -> str:
-    """Return the position in `cursor`; raise InvalidCursor if `encode` did not make it for this `listing`.
+    """Return the position in `cursor`. Raises InvalidCursor unless it was issued for this `listing`.
 
-    The check finds mistakes, not forgeries: a list must confine itself to its prefix whatever the position says.
+    This detects mistakes, not forgeries: the list must check that the position is within its prefix.
     """
     try:
         raw = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))

@@ -1,12 +1,14 @@
-"""Pointers to where a change or an event comes from."""
+"""The evidence of a change or an event: pointers to its source."""
 
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.integers import Integer
+from memnet.domain.core.json_types import Integer
 
+EvidenceMembers = dict[str, Any]
+"""The members of `Evidence` as they were sent and are stored."""
 MAX_EVIDENCE_BYTES = 8192
 MAX_MESSAGE_IDS = 1024
 
@@ -21,7 +23,7 @@ class MessageSpan(BaseModel):
 
 
 class Evidence(BaseModel):
-    """Pointers to where a change comes from. Other members are stored unchanged."""
+    """Pointers to the source of a change. Other members are stored unchanged."""
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
 

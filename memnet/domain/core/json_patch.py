@@ -1,4 +1,4 @@
-"""JSON Patch (RFC 6902): checked for form first, then applied; the pointers are RFC 6901."""
+"""Parse and apply JSON Patch (RFC 6902) with JSON Pointers (RFC 6901)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,10 @@ OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 WITH_VALUE = frozenset({"add", "replace", "test"})
 WITH_FROM = frozenset({"move", "copy"})
 READING = WITH_FROM | {"test"}
-"""Their outcome depends on stored values, so only a reader may use them."""
+"""The operations whose result depends on stored values, so that they require a role that reads."""
 MAX_POINTER_CHARS = 2048
 MAX_CARRIED = 500_000
-"""Values and characters that the copies and moves of one patch may carry.
-
-Each copy can double a document: without a bound, fifty of them would fill any memory.
-"""
+"""The limit of values and characters that the copies of one patch carry: each copy can double a document."""
 
 Op = dict[str, Any]
 """An operation as it is sent and stored."""
@@ -38,9 +35,8 @@ def pointer(text: object) -> Pointer:
     try:
         return tuple(jsonpointer.JsonPointer(text).parts)
     except jsonpointer.JsonPointerException as error:
-        raise PatchMalformed(
-            "A JSON Pointer is '' or starts with '/', and '~' occurs only in '~0' and '~1'."
-        ) from error
+        message = "A JSON Pointer is '' or starts with '/', and '~' occurs only in '~0' and '~1'."
+        raise PatchMalformed(message) from error
 
 
 def pointer_text(segments: Sequence[str]) -> str:
@@ -55,9 +51,9 @@ class Operation:
     verb: str
     path: Pointer
     source: Pointer | None
-    """Where a move or copy takes its value from."""
+    """The source of a move or copy."""
     body: Op
-    """The operation as it was sent, which is what is stored."""
+    """The operation as sent and stored."""
 
     @property
     def value(self) -> Json:
@@ -111,7 +107,7 @@ def _parsed(op: object) -> Operation:
 
 
 def apply(document: Json, ops: list[Op]) -> Json:
-    """Apply a well-formed patch to `document` and return the result. `document` may be changed, even on an error.
+    """Apply a well-formed patch and return the result. `document` may be changed, even on an error.
 
     Raises:
         PatchNotApplicable, PatchTestFailed: The details name the operation's index and path.
@@ -145,7 +141,7 @@ def resolve(document: Json, text: str) -> Json:
 
 
 def _check_growth(document: Json, op: Op, budget: int) -> int:
-    """Refuse what would nest too deep or carry too much; return how much a copy or move carries."""
+    """Return what a copy or move carries. Raises LimitExceeded if it is too much or nests too deep."""
     carries = op["op"] in WITH_FROM
     value = jsonpointer.JsonPointer(op["from"]).resolve(document) if carries else op["value"]
     depth, weight, level = len(jsonpointer.JsonPointer(op["path"]).parts), 0, [value]
@@ -163,7 +159,7 @@ def _check_growth(document: Json, op: Op, budget: int) -> int:
 
 
 def _weight(value: Json) -> int:
-    """One, and the characters of a string or of an object's names."""
+    """Return one plus the characters of a string or of an object's names."""
     if isinstance(value, dict):
         return 1 + sum(map(len, value))
     return 1 + len(value) if isinstance(value, str) else 1

@@ -1,7 +1,7 @@
-"""What is measured for operators: the name of each metric, and its labels.
+"""The metrics for operators and their labels.
 
-The labels are a closed list, and their values come from closed lists, too: operations, statuses, outcomes, and the ids
-of profiles and bindings in the catalog. Nothing names a tenant, a user, a document or what is in it.
+Labels and their values are closed lists: operations, statuses, outcomes, and the ids of profiles and bindings in the
+catalog. None of them identifies a tenant, a user, a document or its content.
 """
 
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from enum import StrEnum
 from typing import Final
 
 LABELS: Final = ("operation", "status", "outcome", "profile_id", "binding_id")
-"""All metrics. A new one needs a decision, because all readers of the telemetry see it."""
+"""All labels. A new one needs a decision, because all readers of the telemetry see its values."""
 UNKNOWN: Final = "unknown"
 """Replaces a profile or binding that is not in the catalog, so that telemetry holds no text from a client."""
 
 
 class MetricKind(StrEnum):
-    """How values of a metric are put together: added up, distributed, or replaced by the newest."""
+    """How the values of a metric are combined."""
 
     COUNTER = "counter"
     HISTOGRAM = "histogram"
@@ -24,7 +24,7 @@ class MetricKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric. Every value comes with exactly its labels."""
+    """One metric. Every value has exactly its labels."""
 
     name: str
     kind: MetricKind
@@ -58,7 +58,7 @@ SIZE_RATIO: Final = Metric(
     "memnet.document.size_ratio",
     MetricKind.HISTOGRAM,
     "1",
-    "How much of its binding's `max_chars` a document had when it was written, by whomever.",
+    "Size of written documents as a share of their binding's `max_chars`.",
     ("profile_id", "binding_id"),
     (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0),
 )
@@ -66,10 +66,10 @@ UNREADABLE_DOCUMENTS: Final = Metric(
     "memnet.documents.unreadable",
     MetricKind.COUNTER,
     "{document}",
-    "Documents that were left out of a context because their stored bytes cannot be read.",
+    "Documents missing from a context because their stored bytes cannot be read.",
     ("profile_id", "binding_id"),
 )
-REPLAYS: Final = Metric("memnet.replays", MetricKind.COUNTER, "{replay}", "Replays that ended, and how.", ("outcome",))
+REPLAYS: Final = Metric("memnet.replays", MetricKind.COUNTER, "{replay}", "Finished replays by outcome.", ("outcome",))
 REPLAY_DURATION: Final = Metric(
     "memnet.replay.duration",
     MetricKind.HISTOGRAM,
@@ -83,17 +83,17 @@ REPLAY_PATCHES: Final = Metric(
     "memnet.replay.patches",
     MetricKind.COUNTER,
     "{patch}",
-    "Patches of replays that ended, by their fate.",
+    "Patches of finished replays by outcome.",
     ("outcome",),
 )
 REPLAY_OLDEST_AGE: Final = Metric(
-    "memnet.replay.oldest_age", MetricKind.GAUGE, "s", "Since when the oldest unfinished replay waits; 0: none does."
+    "memnet.replay.oldest_age", MetricKind.GAUGE, "s", "Age of the oldest unfinished replay; 0: there is none."
 )
 SEARCH_DURATION: Final = Metric(
     "memnet.search.duration",
     MetricKind.HISTOGRAM,
     "s",
-    "How long the index took to answer a search.",
+    "How long the index took for a search.",
     ("outcome",),
     _SECONDS,
 )
@@ -101,22 +101,22 @@ SEARCH_RESULTS: Final = Metric(
     "memnet.search.results",
     MetricKind.HISTOGRAM,
     "{event}",
-    "How many events a search found, up to as many as were asked for.",
+    "Events found by a search, up to its limit.",
     ("outcome",),
     (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
 )
 INDEX_LAG: Final = Metric(
-    "memnet.index.lag", MetricKind.GAUGE, "s", "Since when the oldest event waits for the index; 0: none does."
+    "memnet.index.lag", MetricKind.GAUGE, "s", "Age of the oldest event that is not indexed; 0: there is none."
 )
 DEAD_LETTERS: Final = Metric(
     "memnet.jobs.dead_lettered",
     MetricKind.COUNTER,
     "{job}",
-    "Jobs that the workers gave up and put with the dead letters, by the error's code.",
+    "Jobs that the workers moved to the dead letters, by error code.",
     ("operation", "outcome"),
 )
 ERASURE_OLDEST_AGE: Final = Metric(
-    "memnet.erasure.oldest_age", MetricKind.GAUGE, "s", "Since when the oldest unfinished erasure waits; 0: none does."
+    "memnet.erasure.oldest_age", MetricKind.GAUGE, "s", "Age of the oldest unfinished erasure; 0: there is none."
 )
 
 METRICS: Final = (
@@ -134,4 +134,4 @@ METRICS: Final = (
     DEAD_LETTERS,
     ERASURE_OLDEST_AGE,
 )
-"""Every one of them."""
+"""All metrics."""

@@ -23,7 +23,7 @@ class PrerequisiteStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The status of one prerequisite; `detail` says what is wrong and who can correct it, and holds no secret."""
+    """The status of one prerequisite; `detail` says what is wrong and who can correct it."""
 
     subject: str
     standing: PrerequisiteStatus
@@ -53,6 +53,6 @@ class BootstrapReport:
 
     @property
     def by_hand(self) -> Sequence[Finding]:
-        """The findings that an operator has to correct; unknown ones depend on them, or on those yet to be created."""
+        """The findings that an operator has to correct. Unknown ones depend on others."""
         left = {PrerequisiteStatus.READY, PrerequisiteStatus.UNKNOWN}
         return [finding for finding in self.findings if finding.standing not in left and finding not in self.to_create]

@@ -1,15 +1,77 @@
-"""Which document, whose, and which version."""
+"""Identify tenants, users, documents and versions, so that no id names a blob outside its own prefix."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, NewType
 
-from memnet.domain.core.identifiers import check_identifier, check_path
+from memnet.domain.core.errors import InvalidIdentifier
+
+SEGMENT = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?", re.ASCII)
+"""Without a dot at the end: Blob Storage removes it from every segment of a name ("Naming and referencing containers,
+blobs, and metadata"), so two ids would share one blob.
+"""
+MAX_SEGMENTS = 8
+RESERVED = "memnet-"
+"""The prefix of the principals and event ids of the service's own jobs. No token may name such a principal, and no
+client may choose such an event id. So no client can use the Idempotency-Key or event id of a job, which it can guess.
+"""
+MAX_PATH = 512
+"""Characters of a path. With the longest tenant, user and namespace, a blob's name has at most the 1,024 characters
+that Azure allows ("Naming and referencing containers, blobs, and metadata").
+"""
+MAX_SEGMENT = 128
+
+
+def check_identifier(kind: str, value: str) -> str:
+    """Return `value` if it is one segment. Raises InvalidIdentifier, which names `kind`."""
+    if not SEGMENT.fullmatch(value):
+        raise InvalidIdentifier(kind=kind)
+    return value
+
+
+def is_reserved(name: str) -> bool:
+    """Whether only the service may use this name."""
+    return name.startswith(RESERVED)
+
+
+def check_not_reserved(kind: str, value: str) -> str:
+    """Return `value` if a client may choose it. Raises InvalidIdentifier, which names `kind`."""
+    if is_reserved(value):
+        raise InvalidIdentifier(f"Names that begin with {RESERVED} are reserved for the service.", kind=kind)
+    return value
+
+
+def check_path(value: str) -> str:
+    """Return `value` if it is 1 to 8 segments joined by '/', together at most MAX_PATH characters.
+
+    Raises InvalidIdentifier.
+    """
+    if not _is_path(value):
+        raise InvalidIdentifier(kind="path")
+    return value
+
+
+def check_path_prefix(value: str) -> str:
+    """Return `value` if some valid path starts with it. Raises InvalidIdentifier."""
+    if not (_is_path(value) or _is_path(f"{value}0")):
+        raise InvalidIdentifier(kind="prefix")
+    return value
+
+
+def _is_path(value: str) -> bool:
+    segments = value.split("/")
+    return (
+        len(value) <= MAX_PATH
+        and len(segments) <= MAX_SEGMENTS
+        and all(SEGMENT.fullmatch(segment) for segment in segments)
+    )
+
 
 ETag = NewType("ETag", str)
-"""The logical, quoted entity tag of a version (RFC 9110, 8.8.3), as clients send and see it."""
+"""The quoted entity tag of a version (RFC 9110, 8.8.3) that clients see."""
 
 StorageETag = NewType("StorageETag", str)
-"""The store's own tag of the bytes; guards the PUT and never leaves the service."""
+"""The storage's tag of the bytes: the condition of each PUT, never visible to clients."""
 
 Json = Any
 """A parsed JSON value: dict, list, str, int, float, bool or None."""
@@ -17,7 +79,7 @@ Json = Any
 
 @dataclass(frozen=True, slots=True)
 class UserScope:
-    """One user of one tenant: everything stored for them lies below one prefix. Raises InvalidIdentifier."""
+    """One user of one tenant, whose blobs share one prefix. Raises InvalidIdentifier."""
 
     tenant_id: str
     user_id: str
@@ -52,7 +114,7 @@ class DocumentKey:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts, as the token says: the principal's id and its roles."""
+    """The principal and the roles of a token."""
 
     principal: str
     roles: frozenset[str]

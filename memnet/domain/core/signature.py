@@ -1,6 +1,6 @@
-"""Signatures by the service's own key: Ed25519 (RFC 8032), verified offline with the public key alone.
+"""Signatures by the service's key (Ed25519, RFC 8032), verified offline with the public key.
 
-What is signed begins with its purpose, so that a signature for one thing is none for another.
+The signed bytes begin with their purpose, so a signature is not valid for another purpose.
 """
 
 import re
@@ -19,35 +19,35 @@ _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.D
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """What verifies: 32 bytes that anybody may have."""
+    """A public key: 32 bytes."""
 
     raw: bytes
 
     @property
     def key_id(self) -> str:
-        """The SHA-256 of its bytes: names the key wherever it lies."""
+        """The id of the key: the SHA-256 of its bytes."""
         return sha256_hex(self.raw)
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """What signs: a version of the service's key, 32 bytes, kept by the vault."""
+    """A version of the service's private key, 32 bytes, stored in the vault."""
 
     version: str
     secret: bytes = field(repr=False)
 
     @property
     def public(self) -> PublicKey:
-        """The other half."""
+        """The public key."""
         return PublicKey(_private(self).public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
 
 
 PublicKeys = Mapping[str, PublicKey]
-"""By key id."""
+"""Public keys by key id."""
 
 
 def by_id(keys: Iterable[PublicKey]) -> PublicKeys:
-    """Give the keys their names."""
+    """Return the keys by their ids."""
     return {key.key_id: key for key in keys}
 
 
@@ -57,7 +57,7 @@ def sign(key: SigningKey, purpose: str, payload: bytes) -> bytes:
 
 
 def holds(key: PublicKey, purpose: str, payload: bytes, signature: bytes) -> bool:
-    """Say whether `signature` is the key's, for this purpose and payload."""
+    """Whether `signature` is valid for this key, purpose and payload."""
     try:
         Ed25519PublicKey.from_public_bytes(key.raw).verify(signature, _message(purpose, payload))
     except (InvalidSignature, ValueError):
@@ -66,13 +66,13 @@ def holds(key: PublicKey, purpose: str, payload: bytes, signature: bytes) -> boo
 
 
 def to_pem(key: PublicKey) -> str:
-    """The key as SubjectPublicKeyInfo (RFC 8410) in PEM, as other tools read it."""
+    """Encode the key as SubjectPublicKeyInfo (RFC 8410) in PEM."""
     public = Ed25519PublicKey.from_public_bytes(key.raw)
     return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
 
 def from_pem(text: str) -> Sequence[PublicKey]:
-    """Read the keys of a PEM file, one or many; other text in it is ignored. Raises ValueError."""
+    """Parse the keys of a PEM file; other text in it is ignored. Raises ValueError."""
     found = [_from_pem(block) for block in _PEM.findall(text)]
     if not found:
         raise ValueError("there is no public key in it")

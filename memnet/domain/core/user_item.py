@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from memnet.domain.core.identifiers import check_path
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_path
 from memnet.domain.core.timestamps import to_text
 
 _MOMENT = "%Y%m%dT%H%M%S.%fZ"
@@ -41,7 +40,7 @@ class ItemKey:
 
 
 def dated_key(scope: UserScope, kind: ItemKind, now: datetime, unique: str) -> ItemKey:
-    """Return the key of an item created `now`. Names sort by time; `unique` keeps those of one moment apart."""
+    """Return the key of an item created `now`, with a `unique` suffix. Names sort by time."""
     return ItemKey(scope, kind, f"{now.astimezone(UTC).strftime(_MOMENT)}-{unique}")
 
 

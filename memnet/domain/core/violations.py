@@ -1,7 +1,7 @@
-"""Where an instance breaks its schema, said without a word of the instance.
+"""Problems of catalog files, and violations of a schema without values of the instance.
 
-A document's values are personal data, and a violation travels to error bodies and logs. Its message is therefore
-built from the schema's keyword and limit; the validator's own texts quote values and are never used.
+Values are personal data, and violations appear in error bodies and logs. So a message has only the keyword and limit of
+the schema; the messages of the validator quote values and are never used.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,17 +12,25 @@ from jsonschema_rs import ValidationError
 
 from memnet.domain.core.json_patch import pointer_text
 
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem in a file: a JSON Pointer ("" for the whole file) and the reason."""
+
+    pointer: str
+    reason: str
+
+
 MAX_REPORTED = 50
 MAX_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule.
+    """One violated keyword `rule`.
 
-    `rule` is the schema's keyword. `pointer` leads to the place in the instance: its member names are the client's
-    own. `schema_pointer` leads to the keyword, following references; like `message`, it holds nothing but the
-    schema's text.
+    `pointer` leads into the instance, `schema_pointer` to the keyword, following references. Like `message`, it has
+    only text of the schema.
     """
 
     pointer: str
@@ -33,7 +41,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Violations(Sequence[Violation]):
-    """The first MAX_REPORTED violations, and how many there are in `total`. False when the instance is valid."""
+    """The first MAX_REPORTED violations, and their number in `total`. False if there is none."""
 
     reported: tuple[Violation, ...] = ()
     total: int = 0
@@ -48,7 +56,7 @@ class Violations(Sequence[Violation]):
         return len(self.reported)
 
     def details(self, prefix: str = "") -> dict[str, Any]:
-        """For the error body; `prefix` goes before each pointer ("/content": relative to the envelope)."""
+        """Return the details of the error; `prefix` is added to each pointer."""
         rows = [
             {"pointer": prefix + v.pointer, "rule": v.rule, "schema_pointer": v.schema_pointer, "message": v.message}
             for v in self.reported
@@ -57,13 +65,13 @@ class Violations(Sequence[Violation]):
 
 
 def collect(errors: Sequence[ValidationError]) -> Violations:
-    """Turn the validator's errors into violations, alternatives resolved to the one that was meant."""
+    """Convert the validator's errors to violations, with alternatives resolved to the intended one."""
     flat = [leaf for error in errors for leaf in _meant(error)]
     return Violations(tuple(_violation(error) for error in flat[:MAX_REPORTED]), len(flat))
 
 
 def _meant(error: ValidationError) -> list[ValidationError]:
-    """Replace "none of the alternatives" by the errors of the only alternative whose type fits, if there is one."""
+    """Replace "none of the alternatives" by the errors of the only alternative of a matching type."""
     if type(error.kind).__name__ not in ("AnyOf", "OneOfNotValid"):
         return [error]
     branches = [b for b in error.kind.value if not any(_wrong_type(e, error) for e in b)]
@@ -91,7 +99,7 @@ def _rule(error: ValidationError) -> str:
 
 
 def message(error: ValidationError) -> str:
-    """One sentence without a subject: which rule is broken, and its limit."""
+    """Return the violated rule and its limit, as a sentence without a subject."""
     write = _MESSAGES.get(type(error.kind).__name__)
     return write(error.kind) if write else f"does not satisfy the keyword {error.kind.name}"
 

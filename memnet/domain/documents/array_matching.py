@@ -5,31 +5,31 @@ from enum import Enum
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Json
-from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.core.text import normalized_text
 
 ID = "id"
 ID_ENDINGS = ("_id", "-id", "Id", "ID")
-"""How the names of identifying members end; "paid" and "valid" are none."""
+"""The endings of identifying member names; "paid" and "valid" do not match."""
 
 
 class Lost(Enum):
     """Why an element has no counterpart."""
 
     REMOVED = "removed"
-    """It was removed, and is not there with another value."""
+    """It was removed."""
     REMOVED_OR_CHANGED = "removed or changed"
-    """No element equals it, and nothing identifies it: a new element may be its changed version."""
+    """No element equals it and nothing identifies it: a new element may be its changed version."""
     AMBIGUOUS = "ambiguous"
     """Several elements could be it."""
 
 
 def same_json(one: Json, other: Json) -> bool:
-    """Whether two values are equal as JSON: 1, 1.0 and true are three values, and the order of names is none."""
+    """Whether two values are equal as JSON: 1, 1.0 and true differ; the order of names does not matter."""
     return canonical(one) == canonical(other)
 
 
 def count_items(item: Json, elements: Sequence[Json], text_field: str = "text") -> int:
-    """How many of the elements equal `item` or say the same; of an object the text is in its `text_field`."""
+    """Count the elements that equal `item` or have the same text; objects have it in `text_field`."""
     said = normalized_text(item, text_field)
     alike = (
         same_json(item, other) or (said is not None and said == normalized_text(other, text_field))
@@ -39,11 +39,10 @@ def count_items(item: Json, elements: Sequence[Json], text_field: str = "text") 
 
 
 def find_matching_element(index: int, elements: Sequence[Json], others: Sequence[Json]) -> int | Lost:
-    """Where among `others`, the other version of the array `elements`, the element at `index` is.
+    """Return the index in `others`, the other version of `elements`, of the element at `index`.
 
-    Equal arrays match index by index. An element that occurs once in each matches itself. A changed one is known by
-    its `id`; without such a member by those whose names end like one, if they are unique in both
-    versions and agree.
+    Equal arrays match by index. An element that occurs once in both matches itself. A changed element is identified by
+    its `id`, or without one by all members whose names end like one, if they are unique in both versions and agree.
     """
     mine, theirs = [canonical(element) for element in elements], [canonical(other) for other in others]
     if mine == theirs:
@@ -60,7 +59,7 @@ def find_matching_element(index: int, elements: Sequence[Json], others: Sequence
 
 
 def identifying_members(element: Json, elements: Sequence[Json]) -> list[str]:
-    """The names of the element's members that tell it from the others; only `id`, if it has one."""
+    """Return the names of the members that identify the element among the others; only `id` if it has one."""
     if not isinstance(element, dict):
         return []
     names = [ID] if ID in element else [name for name in element if name.endswith(ID_ENDINGS)]
@@ -71,7 +70,7 @@ def identifying_members(element: Json, elements: Sequence[Json]) -> list[str]:
 
 def _by_members(names: Sequence[str], element: Json, others: Sequence[Json]) -> int | Lost:
     places = {name: _holders(name, element[name], others) for name in names}
-    # What several elements of the other version share identified nothing: it was unique by chance.
+    # A value that several elements of the other version share does not identify: it was unique by chance.
     candidates = {tuple(held) for held in places.values() if len(held) <= 1}
     if len(candidates) != 1:
         return Lost.AMBIGUOUS

@@ -1,7 +1,7 @@
-"""Audit records: how they are built and chained, and how a chain is verified.
+"""Build audit records, chain them, and verify a chain.
 
-A record is canonical JSON, so its bytes follow from its members. Each names the hash of the one before it; the
-document's own blob names the last. In storage its values are sealed (memnet.domain.documents.audit_values).
+A record is canonical JSON, so its bytes follow from its members. Each record names the hash of the previous one, and
+the document's blob names the hash of the last. Stored records are sealed (memnet.domain.documents.audit_values).
 """
 
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ from memnet.domain.documents.envelope import Envelope, change_id
 from memnet.domain.documents.write_decision import NO_CONTENT_HASH, Decision
 
 FIRST_HASH = "0" * 64
-"""The previous hash in the first record of a document."""
+"""The `previous_record_hash` of a document's first record."""
 
 
 def lineage(idempotency_key: str) -> str | None:
-    """The key of the attempt that this one rebases ("<key>#rebase-<n>"); None if it is no rebase."""
+    """Return the key of the request that this one rebases ("<key>#rebase-<n>"); None if it is no rebase."""
     first, separator, number = idempotency_key.rpartition("#rebase-")
     return first if separator and first and number.isdecimal() else None
 
 
 def build(
     command: WriteCommand,
-    draft: Decision,
+    decision: Decision,
     *,
     doc_id: str,
     sequence: int,
@@ -43,36 +43,36 @@ def build(
     previous_record_hash: str,
     values_salt: bytes,
 ) -> Record:
-    """Build the open record of one change; `pre_etag` is None if the change creates the document."""
+    """Build the unsealed record of one change; `pre_etag` is None if the change creates the document."""
     record = {
         "change_id": change_id(doc_id, sequence),
         "sequence": sequence,
         "timestamp": timestamp,
-        "source_time": draft.source_time,
+        "source_time": decision.source_time,
         "actor": command.actor.principal,
-        "reason": draft.reason.value,
-        "note": draft.note,
+        "reason": decision.reason.value,
+        "note": decision.note,
         "tenant_id": command.key.scope.tenant_id,
         "user_id": command.key.scope.user_id,
         "doc_id": doc_id,
         "namespace": command.key.namespace,
         "path": command.key.path,
-        "binding_id": draft.binding_id,
-        "profile_id": draft.profile_id,
-        "profile_version": draft.profile_version,
-        "profile_sha256": draft.profile_sha256,
-        "schema_id": draft.schema_id,
-        "schema_version": draft.schema_version,
-        "schema_sha256": draft.schema_sha256,
+        "binding_id": decision.binding_id,
+        "profile_id": decision.profile_id,
+        "profile_version": decision.profile_version,
+        "profile_sha256": decision.profile_sha256,
+        "schema_id": decision.schema_id,
+        "schema_version": decision.schema_version,
+        "schema_sha256": decision.schema_sha256,
         "pre_etag": pre_etag,
         "post_etag": post_etag,
-        "ops": draft.ops,
-        "ops_hash": sha256_hex(canonical(draft.ops)),
-        "content_hash_before": draft.hash_before,
-        "content_hash": draft.hash_after,
-        "evidence": draft.evidence,
-        "confidence": draft.confidence,
-        "redirected": list(draft.redirected),
+        "ops": decision.ops,
+        "ops_hash": sha256_hex(canonical(decision.ops)),
+        "content_hash_before": decision.hash_before,
+        "content_hash": decision.hash_after,
+        "evidence": decision.evidence,
+        "confidence": decision.confidence,
+        "redirected": list(decision.redirected),
         "idempotency_key": command.idempotency_key,
         "request_hash": request_hash,
         "lineage": lineage(command.idempotency_key),
@@ -90,20 +90,20 @@ def read_record(data: bytes) -> Record | None:
     """Read a record in either form; None for any bytes that `record_bytes` would not have written."""
     try:
         record = orjson.loads(data)
-        is_one = isinstance(record, dict) and audit_values.has_form(record) and record_bytes(record) == data
-        return record if is_one else None
-    except (ValueError, TypeError):
+    except ValueError:
         return None
+    is_one = isinstance(record, dict) and audit_values.has_form(record) and record_bytes(record) == data
+    return record if is_one else None
 
 
 def record_hash(record: Record) -> str:
-    """The hash that the next record names: the same for both forms."""
+    """Hash a record; both of its forms have the same hash."""
     return sha256_hex(canonical(audit_values.hash_input(record)))
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A document as one change left it: the visible members, or None after a deletion."""
+    """A version of a document; `document` has the visible members, or is None after a deletion."""
 
     sequence: int
     change_id: str
@@ -112,26 +112,25 @@ class Version:
     document: Json | None
     created_sequence: int
     record_hash: str
-    """The hash of the change's record."""
+    """The hash of the record of this change."""
 
 
 class BrokenChain(Exception):
-    """A record does not fit: `change_id` says which is the first, `reason` how, without content."""
+    """A chain of records is invalid. `change_id` names the first invalid record; `reason` has no content."""
 
     def __init__(self, change: str, reason: str) -> None:
-        """Name the first record that does not fit."""
         super().__init__(f"{change}: {reason}")
         self.change_id = change
         self.reason = reason
 
 
 class BrokenLink(BrokenChain):
-    """A record names another hash than that of the record before it: one of the two was altered."""
+    """A record does not name the hash of the previous record: one of the two was altered."""
 
 
 @dataclass(slots=True)
 class Fold:
-    """Rebuilds a document by taking its records one after the other, checking each link on the way."""
+    """Rebuilds a document by applying its records in order. Each link is verified."""
 
     doc_id: str
     sequence: int = 0
@@ -142,12 +141,12 @@ class Fold:
     created_sequence: int = 0
     state: Json = None
     is_vouched: bool = True
-    """False: the fold begins at a baseline, and neither its own record nor the next one was taken yet."""
+    """False after a baseline, until its own record or the next one confirms it."""
 
     def take(self, record: Record) -> Version:
         """Apply the next record and return the version it made. Raises BrokenChain.
 
-        After a baseline its own record may come first: it is held against what the baseline says.
+        After a baseline its own record may come first; it is compared with the baseline.
         """
         expected = change_id(self.doc_id, self.sequence + 1)
         try:
@@ -158,9 +157,12 @@ class Fold:
     def _take(self, record: Record, expected: str) -> Version:
         if not self.is_vouched and record["sequence"] == self.sequence:
             return self._confirm(record, change_id(self.doc_id, self.sequence))
-        own = record["change_id"] == expected and record["doc_id"] == self.doc_id
-        own = own and record["sequence"] == self.sequence + 1
-        _require(own, expected, "the record is missing, another's or out of order")
+        own = record["change_id"], record["doc_id"], record["sequence"]
+        _require(
+            own == (expected, self.doc_id, self.sequence + 1),
+            expected,
+            "the record is missing, another's or out of order",
+        )
         if record["previous_record_hash"] != self.previous_hash:
             raise BrokenLink(expected, "the link to the record before it is broken")
         _check_values(record, expected)
@@ -178,12 +180,10 @@ class Fold:
 
     def _confirm(self, record: Record, own: str) -> Version:
         _require(record["change_id"] == own and record["doc_id"] == self.doc_id, own, "the record is another's")
-        same = record_hash(record) == self.previous_hash
-        _require(same, own, "the record is not that of the baseline")
+        _require(record_hash(record) == self.previous_hash, own, "the record is not that of the baseline")
         _check_values(record, own)
         _require(record["content_hash"] == self.content_hash, own, "the baseline's content is not the record's")
-        same = self.etag in (None, record["post_etag"])
-        _require(same, own, "the baseline's ETag is not the record's")
+        _require(self.etag in (None, record["post_etag"]), own, "the baseline's ETag is not the record's")
         self.is_vouched = True
         return self._version(record)
 
@@ -221,20 +221,20 @@ class Fold:
         )
 
 
-def check_head(fold: Fold, head: Envelope) -> None:
-    """Raise BrokenChain unless the document's own blob is the end of the chain that was folded."""
-    following = change_id(head.doc_id, min(fold.sequence, head.commit.sequence) + 1)
-    _require(fold.sequence >= head.commit.sequence, following, "the record is missing")
-    _require(fold.sequence == head.commit.sequence, following, "the document is older than this record")
-    last = change_id(head.doc_id, fold.sequence)
-    _require(fold.previous_hash == head.commit.record_hash, last, "the document names another last record")
+def check_head(fold: Fold, current: Envelope) -> None:
+    """Raise BrokenChain unless the chain ends at the current version `current`."""
+    following = change_id(current.doc_id, min(fold.sequence, current.commit.sequence) + 1)
+    _require(fold.sequence >= current.commit.sequence, following, "the record is missing")
+    _require(fold.sequence == current.commit.sequence, following, "the document is older than this record")
+    last = change_id(current.doc_id, fold.sequence)
+    _require(fold.previous_hash == current.commit.record_hash, last, "the document names another last record")
     _require(fold.is_vouched, last, "the record is missing")
-    stored = NO_CONTENT_HASH if head.deleted else sha256_hex(canonical(head.content))
+    stored = NO_CONTENT_HASH if current.deleted else sha256_hex(canonical(current.content))
     _require(fold.content_hash == stored, last, "the document's content is not what its records give")
 
 
 def _check_values(record: Record, expected: str) -> None:
-    """Require that the record is open, and that its values are those that its hash names."""
+    """Raise BrokenChain unless the record is unsealed and its values match its hash."""
     _require(not audit_values.is_sealed(record), expected, "its values do not open")
     same = record["values_hash"] == audit_values.values_hash(record)
     _require(same, expected, "its values are not those that it names")

@@ -1,14 +1,21 @@
 """Write commands, their preconditions and the result of a write."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical, sha256_hex
-from memnet.domain.core.reason import Reason
+from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json
 
-Evidence = dict[str, Any]
-"""Pointers to where a change comes from: conversation_id, message_ids, snapshot_uri, span, …"""
+
+class Redirection(TypedDict):
+    """An operation that became a pending item: its index and path, and the section and id of the item."""
+
+    op_index: int
+    path: str
+    to: str
+    pending_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,132 +32,99 @@ class IfAbsent:
 
 @dataclass(frozen=True, slots=True)
 class IfExists:
-    """Write over the newest version, whichever it is."""
+    """Write over the current version, whichever it is."""
 
 
 Precondition = IfMatch | IfAbsent | IfExists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatchDocument:
-    """JSON Patch operations on a document, under a profile's binding."""
+class _Write:
+    """The members of every write command."""
 
     key: DocumentKey
     actor: Actor
     precondition: Precondition
     idempotency_key: str
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchDocument(_Write):
+    """JSON Patch operations on a document, under a profile's binding."""
+
     profile_id: str
     binding_id: str
     ops: Json
     reason: Reason
-    evidence: Evidence | None = None
+    evidence: EvidenceMembers | None = None
     confidence: float | None = None
     source_time: str | None = None
     on_behalf_of: str | None = None
     """The principal that submitted the conversation behind a replayed patch."""
-    dry_run: bool = False
 
     def request_hash(self) -> str:
-        """Return the hash that identifies the request, without its precondition: a retry may send a newer ETag."""
-        return _request_hash(
-            "PATCH",
-            [
-                self.profile_id,
-                self.binding_id,
-                self.ops,
-                self.reason,
-                self.evidence,
-                self.confidence,
-                self.source_time,
-            ],
-        )
+        """Return the hash that identifies the request. A retry may have another precondition."""
+        why = self.reason, self.evidence, self.confidence, self.source_time
+        return _request_hash("PATCH", self.profile_id, self.binding_id, self.ops, *why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaceDocument:
-    """A whole new content for a document, under a profile's binding."""
+class ReplaceDocument(_Write):
+    """New content for a whole document, under a profile's binding."""
 
-    key: DocumentKey
-    actor: Actor
-    precondition: Precondition
-    idempotency_key: str
     profile_id: str
     binding_id: str
     schema_id: str
     schema_version: str
     content: Json
     note: str | None = None
-    evidence: Evidence | None = None
-    dry_run: bool = False
+    evidence: EvidenceMembers | None = None
 
     def request_hash(self) -> str:
-        """As in PatchDocument."""
-        return _request_hash(
-            "PUT",
-            [
-                self.profile_id,
-                self.binding_id,
-                self.schema_id,
-                self.schema_version,
-                self.content,
-                self.note,
-                self.evidence,
-            ],
-        )
+        """Return the hash that identifies the request."""
+        rules = self.profile_id, self.binding_id, self.schema_id, self.schema_version
+        return _request_hash("PUT", *rules, self.content, self.note, self.evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteDocument:
+class DeleteDocument(_Write):
     """The deletion of a document; its history stays."""
 
-    key: DocumentKey
-    actor: Actor
-    precondition: Precondition
-    idempotency_key: str
     note: str | None = None
-    dry_run: bool = False
 
     def request_hash(self) -> str:
-        """As in PatchDocument."""
-        return _request_hash("DELETE", [self.note])
+        """Return the hash that identifies the request."""
+        return _request_hash("DELETE", self.note)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfirmPending:
+class ConfirmPending(_Write):
     """The confirmation of a pending item: its operation is applied, and the item is removed."""
 
-    key: DocumentKey
-    actor: Actor
     precondition: IfMatch | IfExists
-    idempotency_key: str
     pending_id: str
     confidence: float
-    evidence: Evidence | None = None
+    evidence: EvidenceMembers | None = None
     values: tuple[Json, ...] = ()
     """The value to write instead of the proposed one; empty: the proposed one."""
-    dry_run: bool = False
 
     def request_hash(self) -> str:
-        """As in PatchDocument."""
-        asked = [self.pending_id, self.confidence, self.evidence, list(self.values)]
-        return _request_hash("CONFIRM", asked)
+        """Return the hash that identifies the request."""
+        return _request_hash("CONFIRM", self.pending_id, self.confidence, self.evidence, list(self.values))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RejectPending:
+class RejectPending(_Write):
     """The rejection of a pending item: it is removed, and nothing else changes."""
 
-    key: DocumentKey
-    actor: Actor
     precondition: IfMatch | IfExists
-    idempotency_key: str
     pending_id: str
     note: str | None = None
-    dry_run: bool = False
 
     def request_hash(self) -> str:
-        """As in PatchDocument."""
-        return _request_hash("REJECT", [self.pending_id, self.note])
+        """Return the hash that identifies the request."""
+        return _request_hash("REJECT", self.pending_id, self.note)
 
 
 WriteCommand = PatchDocument | ReplaceDocument | DeleteDocument | ConfirmPending | RejectPending
@@ -165,11 +139,11 @@ class WriteResult:
     sequence: int
     created: bool = False
     replayed: bool = False
-    redirected: tuple[dict[str, Any], ...] = ()
+    redirected: tuple[Redirection, ...] = ()
     dry_run: bool = False
     document: bytes | None = None
     """On a dry run, the canonical JSON of the document as it would be; None if it would be deleted."""
 
 
-def _request_hash(method: str, asked: list[Any]) -> str:
+def _request_hash(method: str, *asked: Json) -> str:
     return sha256_hex(canonical([method, *asked]))[:32]

@@ -1,4 +1,4 @@
-"""The commit protocol, without I/O: whether a request is new, repeated or stale, and the blob that makes it durable.
+"""The commit protocol without I/O: new, repeated and stale requests, and the blob of a change.
 
 A change is one conditional PUT of the document's blob. The blob carries the content, the applied request and the audit
 record, so that none can be missing or duplicated, however often the PUT is tried. Only a success of that PUT is proof;
@@ -37,7 +37,7 @@ ETAG = re.compile(r'"(\d{1,15})-[0-9a-f]{16}"', re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class OlderThanReceipts:
-    """The request is stale and older than the ring: only the audit record of this change shows if it was applied.
+    """The request is older than the ring: only the audit record of this change shows if it was applied.
 
     A request that names the ETag of change n can only have become change n + 1, so one record is enough.
     """
@@ -47,27 +47,25 @@ class OlderThanReceipts:
     """The error if it was not applied; None: it can still be applied (a creation over a deleted document)."""
 
 
-def match_request(head: Envelope | None, command: WriteCommand) -> AppliedRequest | OlderThanReceipts | None:
+def match_request(current: Envelope | None, command: WriteCommand) -> AppliedRequest | OlderThanReceipts | None:
     """Compare a request with the current version of its document, before its content is checked.
 
-    Returns the applied request if it was applied before, None if it is new, and OlderThanReceipts if only
-    the audit log shows it.
+    Returns the applied request, None if the request is new, or OlderThanReceipts if only the audit log shows it.
     Raises ErasureRunning, IdempotencyKeyReused, ETagMismatch, DocumentExists, DocumentNotFound.
     """
-    if head is not None and head.erased:
+    if current is not None and current.erased:
         raise ErasureRunning()
-    if head is not None:
-        hashed = key_hash(command.key, command.actor.principal, command.idempotency_key)
-        for receipt in reversed(head.commit.receipts):
-            if receipt.key_hash == hashed:
-                return _same_request(receipt, command)
-    refusal = _refusal(head, command)
-    sequence = _possible_sequence(head, command) if head else None
-    if head is None or sequence is None or sequence > head.commit.sequence - MAX_RECEIPTS:
+    hashed = key_hash(command.key, command.actor.principal, command.idempotency_key)
+    for receipt in current.commit.receipts if current else ():
+        if receipt.key_hash == hashed:
+            return _same_request(receipt, command)
+    refusal = _refusal(current, command)
+    sequence = _possible_sequence(current, command) if current else None
+    if current is None or sequence is None or sequence > current.commit.sequence - MAX_RECEIPTS:
         if refusal:
             raise refusal
         return None
-    return OlderThanReceipts(head.change_id(sequence), refusal)
+    return OlderThanReceipts(current.change_id(sequence), refusal)
 
 
 def request_from_record(
@@ -94,38 +92,38 @@ def request_from_record(
 
 
 def next_version(
-    head: Envelope | None,
+    current: Envelope | None,
     command: WriteCommand,
-    draft: Decision,
+    decision: Decision,
     *,
     now: str,
     new_doc_id: str,
     carried: tuple[Record, ...],
     sealing: Sealing,
 ) -> Envelope:
-    """Return the version that commits `draft` over `head`: content, applied request and record together.
+    """Return the version that commits `decision` over `current`: content, applied request and record together.
 
-    `carried` are the records of the head's outbox that are not known to be in audit/. `new_doc_id` is used if there is
-    no blob yet. The record's values are sealed with `sealing`. Recorded time never runs backwards in a history.
+    `carried` are the records of the outbox that may not be in audit/ yet. `new_doc_id` is used if there is no blob.
+    The timestamps of a document never go back.
     """
-    created = head is None or head.deleted
-    doc_id = head.doc_id if head else new_doc_id
-    sequence = head.commit.sequence + 1 if head else 1
-    timestamp = max(now, head.updated_at) if head else now
-    previous = head.commit.record_hash if head else audit_record.FIRST_HASH
+    created = current is None or current.deleted
+    doc_id = current.doc_id if current else new_doc_id
+    sequence = current.commit.sequence + 1 if current else 1
+    timestamp = max(now, current.updated_at) if current else now
+    previous = current.commit.record_hash if current else audit_record.FIRST_HASH
     request_hash = command.request_hash()
-    # The ETag is in clear: without the salt it would confirm a guess of request and content.
+    # The ETag is not encrypted: without the salt it would confirm a guess of request and content.
     salt = to_base64(sealing.salt)
-    seed = [doc_id, previous, command.actor.principal, command.idempotency_key, request_hash, draft.hash_after, salt]
-    # The hash of the record before makes it unique in the chain, the request makes it unique among rivals.
+    seed = [doc_id, previous, command.actor.principal, command.idempotency_key, request_hash, decision.hash_after, salt]
+    # The previous hash makes it unique in the chain, the request makes it unique among concurrent writes.
     etag = ETag(f'"{sequence}-{sha256_hex(canonical(seed))[:16]}"')
     record = audit_record.build(
         command,
-        draft,
+        decision,
         doc_id=doc_id,
         sequence=sequence,
         timestamp=timestamp,
-        pre_etag=None if created or head is None else head.commit.etag,
+        pre_etag=None if created or current is None else current.commit.etag,
         post_etag=etag,
         request_hash=request_hash,
         previous_record_hash=previous,
@@ -137,24 +135,24 @@ def next_version(
         sequence=sequence,
         etag=etag,
         created=created,
-        redirected=draft.redirected,
+        redirected=decision.redirected,
     )
     return Envelope(
         doc_id=doc_id,
-        schema_id=draft.schema_id,
-        schema_version=draft.schema_version,
-        created_at=timestamp if created or head is None else head.created_at,
+        schema_id=decision.schema_id,
+        schema_version=decision.schema_version,
+        created_at=timestamp if created or current is None else current.created_at,
         updated_at=timestamp,
         updated_by=command.actor.principal,
-        content=draft.content,
-        deleted=draft.deleted,
+        content=decision.content,
+        deleted=decision.deleted,
         commit=Commit(
             sequence=sequence,
             etag=etag,
             record_hash=audit_record.record_hash(record),
-            created_sequence=sequence if created or head is None else head.commit.created_sequence,
+            created_sequence=sequence if created or current is None else current.commit.created_sequence,
             outbox=(*carried, _as_stored(record, command.key.scope, sealing)),
-            receipts=(*(head.commit.receipts if head else ()), receipt)[-MAX_RECEIPTS:],
+            receipts=(*(current.commit.receipts if current else ()), receipt)[-MAX_RECEIPTS:],
         ),
     )
 
@@ -164,9 +162,9 @@ def _as_stored(record: Record, scope: UserScope, sealing: Sealing) -> Record:
     return audit_values.seal(record, place, data_key=sealing.data_key, nonce=sealing.nonce)
 
 
-def unflushed(head: Envelope | None, is_flushed: Callable[[str], bool]) -> tuple[Record, ...]:
+def unflushed(current: Envelope | None, is_flushed: Callable[[str], bool]) -> tuple[Record, ...]:
     """Return the records of the outbox that this process does not know to be in audit/."""
-    return tuple(r for r in head.commit.outbox if not is_flushed(r["change_id"])) if head else ()
+    return tuple(r for r in current.commit.outbox if not is_flushed(r["change_id"])) if current else ()
 
 
 def outbox_is_full(carried: tuple[Record, ...]) -> bool:
@@ -176,9 +174,9 @@ def outbox_is_full(carried: tuple[Record, ...]) -> bool:
     return bool(carried) and sum(len(canonical(record)) for record in carried) >= OUTBOX_BYTES
 
 
-def with_empty_outbox(head: Envelope) -> Envelope:
+def with_empty_outbox(current: Envelope) -> Envelope:
     """Return the same version with an empty outbox, to be written once its records are in audit/."""
-    return replace(head, commit=replace(head.commit, outbox=()))
+    return replace(current, commit=replace(current.commit, outbox=()))
 
 
 def result(doc_id: str, receipt: AppliedRequest, *, replayed: bool, dry_run: bool = False) -> WriteResult:
@@ -211,23 +209,23 @@ def _same_request(receipt: AppliedRequest, command: WriteCommand) -> AppliedRequ
     return receipt
 
 
-def _refusal(head: Envelope | None, command: WriteCommand) -> MemnetError | None:
-    exists = head is not None and not head.deleted
+def _refusal(current: Envelope | None, command: WriteCommand) -> MemnetError | None:
+    exists = current is not None and not current.deleted
     if isinstance(command.precondition, IfAbsent):
-        return DocumentExists(latest_etag=head.commit.etag) if exists and head else None
-    if not exists or head is None:
+        return DocumentExists(latest_etag=current.commit.etag) if exists and current else None
+    if not exists or current is None:
         return DocumentNotFound()
-    if isinstance(command.precondition, IfMatch) and command.precondition.etag != head.commit.etag:
-        return ETagMismatch(latest_etag=head.commit.etag)
+    if isinstance(command.precondition, IfMatch) and command.precondition.etag != current.commit.etag:
+        return ETagMismatch(latest_etag=current.commit.etag)
     return None
 
 
-def _possible_sequence(head: Envelope, command: WriteCommand) -> int | None:
+def _possible_sequence(current: Envelope, command: WriteCommand) -> int | None:
     """The only change that this request can have become."""
     if isinstance(command.precondition, IfMatch):
         named = ETAG.fullmatch(command.precondition.etag)
         return int(named[1]) + 1 if named else None
     if isinstance(command.precondition, IfExists):
-        # A pending item is decided once: repeated after the ring has forgotten it, the request finds no such item.
+        # A pending item is decided once: a retry after the ring has dropped the request finds no such item.
         return None
-    return head.commit.created_sequence
+    return current.commit.created_sequence

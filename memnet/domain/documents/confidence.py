@@ -1,19 +1,18 @@
-"""Apply the confidence thresholds: an operation below its threshold becomes a pending item, or is refused."""
+"""Apply the thresholds: an operation below its threshold becomes a pending item, or is refused."""
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 import orjson
 
 from memnet.domain.catalog.path_policy import ROOT, lies_within, touches
 from memnet.domain.catalog.profile import Profile
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ConfidenceTooLow, EvidenceRequired, PendingItemInvalid
 from memnet.domain.core.json_patch import WITH_VALUE, Op, Operation, addition, apply, parse_patch, pointer_text, resolve
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Json
-from memnet.domain.documents.added_source import source_ops
-from memnet.domain.documents.commands import Evidence, PatchDocument
+from memnet.domain.documents.commands import PatchDocument, Redirection
+from memnet.domain.documents.entry import source_ops
 from memnet.domain.documents.pending_item import pending_item, proposed_on, written
 
 POINTERS = ("conversation_id", "message_ids", "snapshot_uri", "event_id")
@@ -22,27 +21,28 @@ POINTERS = ("conversation_id", "message_ids", "snapshot_uri", "event_id")
 MAX_TEXT = 1000
 """Characters of a pending item's text; its target holds the whole value."""
 
-Redirection = dict[str, Any]
-
 
 def gate(
     command: PatchDocument, profile: Profile, ops: list[Operation], base: Json, *, proposed_at: str, proposal_id: str
 ) -> tuple[list[Operation], tuple[Redirection, ...]]:
-    """Return the operations to apply instead, and what was redirected; the same operations if nothing falls short.
+    """Replace operations below their threshold by additions of pending items; return both.
 
-    `base` is the content before the patch, to which `ops` apply; it is not changed. Where the profile takes
-    confirmations only, every write to a durable section falls short. Raises ConfidenceTooLow where there is no pending
-    section, PendingItemInvalid where what falls short would change the pending section, and EvidenceRequired where what
-    does not fall short lacks evidence.
+    `ops` apply to the content `base`, which is not changed. With `durable_writes: confirmed_only`, every write to a
+    durable section is below its threshold.
+
+    Raises:
+        ConfidenceTooLow: There is no pending section.
+        PendingItemInvalid: An operation below its threshold would change the pending section.
+        EvidenceRequired: Another operation lacks evidence.
     """
     pending = profile.pending.get(command.binding_id)
-    # A source adds nothing new: the entry that it supports is there already, and stays unchanged.
-    sources = _source_ops(command, profile, ops, base)
-    short = {
-        index: lack
-        for index, op in enumerate(ops)
-        if index not in sources and (lack := _shortfall(command, profile, op)) is not None
-    }
+    sources: frozenset[int] = frozenset()
+    if command.reason is Reason.REPLAY_UPDATE:
+        # A replay may add a source to an entry, which stays unchanged. The sources of a live writer are its own claim.
+        rules = profile.upkeep_rules.get(command.binding_id, ())
+        sources = source_ops(ops, {ROOT: orjson.loads(canonical(base))}, rules)
+    lacks = {index: _shortfall(command, profile, op) for index, op in enumerate(ops) if index not in sources}
+    short = {index: lack for index, lack in lacks.items() if lack is not None}
     if short and pending is None:
         raise ConfidenceTooLow(op_index=min(short), required=short[min(short)])
     effective = list(ops)
@@ -79,14 +79,13 @@ def check_claim(command: PatchDocument, profile: Profile, written_ops: list[Op])
     required = profile.confidence_rules.min_confidence_for_durable_fact
     ops = parse_patch(written_ops)
     if any(_is_durable(command, profile, op) for op in ops) and not _reaches(command, required):
-        raise ConfidenceTooLow(
-            "The confidence of the confirmation is below the profile's threshold.", required=required
-        )
+        message = "The confidence of the confirmation is below the profile's threshold."
+        raise ConfidenceTooLow(message, required=required)
     _check_evidence(command, profile, ops)
 
 
 def _shortfall(command: PatchDocument, profile: Profile, op: Operation) -> float | None:
-    """The threshold that this operation does not reach; None if it reaches what applies to it."""
+    """Return the threshold that applies to this operation, if its confidence is below it."""
     rules = profile.confidence_rules
     places = written(op)
     if not places:
@@ -97,21 +96,9 @@ def _shortfall(command: PatchDocument, profile: Profile, op: Operation) -> float
         return rules.min_confidence_for_durable_fact
     section = profile.pending.get(command.binding_id)
     waits = section is not None and all(lies_within(place, section) for place in places)
-    if (
-        command.reason is Reason.REPLAY_UPDATE
-        and not waits
-        and not _reaches(command, rules.min_confidence_for_auto_apply)
-    ):
-        return rules.min_confidence_for_auto_apply
-    return None
-
-
-def _source_ops(command: PatchDocument, profile: Profile, ops: list[Operation], base: Json) -> frozenset[int]:
-    """The operations of a replay that only add a source to an entry. A live writer's sources are what it says."""
-    if command.reason is not Reason.REPLAY_UPDATE:
-        return frozenset()
-    rules = profile.upkeep_rules.get(command.binding_id, ())
-    return source_ops(ops, {ROOT: orjson.loads(canonical(base))}, rules)
+    if command.reason is not Reason.REPLAY_UPDATE or waits or _reaches(command, rules.min_confidence_for_auto_apply):
+        return None
+    return rules.min_confidence_for_auto_apply
 
 
 def _reaches(command: PatchDocument, threshold: float) -> bool:
@@ -125,16 +112,12 @@ def _is_durable(command: PatchDocument, profile: Profile, op: Operation) -> bool
 
 def _check_evidence(command: PatchDocument, profile: Profile, ops: list[Operation]) -> None:
     needed = command.reason is Reason.REPLAY_UPDATE or any(_is_durable(command, profile, op) for op in ops)
-    if needed and not _points_somewhere(command.evidence):
+    if needed and not any((command.evidence or {}).get(name) for name in POINTERS):
         raise EvidenceRequired()
 
 
-def _points_somewhere(evidence: Evidence | None) -> bool:
-    return evidence is not None and any(evidence.get(name) for name in POINTERS)
-
-
 def _states(ops: list[Operation], wanted: Collection[int], base: Json) -> Iterator[tuple[int, Json]]:
-    """The document that each of the wanted operations applies to: as the operations before it leave it."""
+    """Yield each wanted index with the document that its operation applies to."""
     if not wanted:
         return
     state = {ROOT: orjson.loads(canonical(base))}
@@ -145,12 +128,12 @@ def _states(ops: list[Operation], wanted: Collection[int], base: Json) -> Iterat
 
 
 def _text(op: Operation, state: Json) -> str:
-    """Describe the proposal to the person who confirms it."""
+    """Return the text of a proposal for the person who confirms it."""
     return text_of(op.value if op.verb in WITH_VALUE else resolve(state, pointer_text(op.source or op.path)))
 
 
 def text_of(value: Json) -> str:
-    """Return the text of a pending item: the value's own text if it has one, else its JSON, cut if too long."""
+    """Return the text of a pending item: the value's text, else its JSON, shortened."""
     if isinstance(value, dict) and isinstance(value.get("text"), str):
         value = value["text"]
     text = value if isinstance(value, str) else canonical(value).decode()

@@ -1,6 +1,6 @@
-"""The decision on a pending item: a confirmation applies its operation to the current version, a rejection removes it.
+"""Decide on a pending item: a confirmation applies its operation, a rejection removes it.
 
-Both make one patch, which passes the checks of every patch.
+Both are one patch, which passes the checks of every patch.
 """
 
 from collections.abc import Iterator
@@ -9,25 +9,22 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.catalog import Catalog, WriteRules, protected_sections
 from memnet.domain.catalog.path_policy import ROOT, check_writable, content_pointer, lies_within
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
-from memnet.domain.catalog.write_rules import WriteRules
-from memnet.domain.core.access import ROLES
+from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.access import ROLES, Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import BindingMismatch, MalformedRequest, PendingItemNotFound, ProposerCannotConfirm
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, pointer, pointer_text
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.commands import ConfirmPending, PatchDocument, RejectPending
 from memnet.domain.documents.confidence import check_claim
-from memnet.domain.documents.content_rules import check_remarks
 from memnet.domain.documents.entry import ALSO, confidence_of, entries_at, evidence_of
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.pending_item import carry, may_confirm, refusal
-from memnet.domain.documents.protected_sections import protected_sections
 from memnet.domain.documents.rebase import ABSENT, Absent, RebaseConflict
+from memnet.domain.documents.sensitive import check_remarks
 from memnet.domain.documents.write_decision import Decision, decide_within
 
 
@@ -41,36 +38,39 @@ class Waiting:
 
     @property
     def pointer(self) -> str:
-        """Where it is in the document."""
+        """The pointer of the item in the document."""
         return f"/{ROOT}{self.section}/{self.index}"
 
 
 def waiting(catalog: Catalog, key: DocumentKey, content: Json) -> Iterator[Waiting]:
-    """Yield the pending items of a document, in every section that some profile calls pending."""
+    """Yield the pending items of a document, from the pending sections of all profiles."""
     for section in protected_sections(catalog, key).pending:
         for index, item in enumerate(entries_at(content, section)):
             if isinstance(item, dict):
                 yield Waiting(section, index, item)
 
 
-def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelope, *, now: str) -> Decision:
-    """Decide a confirmation on the version `head`: remove the item and apply its operation by meaning.
+def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Envelope, *, now: str) -> Decision:
+    """Decide a confirmation on the version `current`: remove the item and apply its rebased operation.
 
-    The entry that is written gets the confirmation's confidence and evidence, and `now` as the time of its
-    verification, where its schema has room for them. If the same was written before, only the item is removed.
-    Lifetimes count from when the item was proposed.
-    Raises PendingItemNotFound, ProposerCannotConfirm, PendingTargetChanged (with `base`, `ours` and `theirs` if the
-    actor may read documents), MalformedRequest for a value that the operation does not take, ConfidenceTooLow,
-    EvidenceRequired, what `Catalog.governance` raises, and what `decide_within` raises.
+    The written entry gets the confidence and evidence of the confirmation, and `now` as its time of verification, where
+    the schema has such members. If the result is already there, only the item is removed. Lifetimes count from the time
+    of the proposal.
+
+    Raises:
+        PendingItemNotFound, ProposerCannotConfirm, ConfidenceTooLow, EvidenceRequired.
+        PendingTargetChanged: With `base`, `ours` and `theirs` if the actor may read documents.
+        MalformedRequest: The operation has no value to replace.
+        What `Catalog.governance` and `decide_within` raise.
     """
-    found, rules = _find(command, catalog, head)
-    # The schema decides what the entry has room for: the one that `decide_within` checks with, or refuses.
-    rules = rules.at(head.schema_id, head.schema_version) or rules
+    found, rules = _find(command, catalog, current)
+    # The schema of the entry is the one that `decide_within` checks with, or refuses.
+    rules = rules.at(current.schema_id, current.schema_version) or rules
     if not may_confirm(found.item, command.actor.principal, rules.profile):
         raise ProposerCannotConfirm()
     value: Json | Absent = command.values[0] if command.values else ABSENT
     tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    carried = carry(found.item, head.content, tended, value)
+    carried = carry(found.item, current.content, tended, value)
     if isinstance(carried, RebaseConflict):
         error = refusal(found.item, carried)
         if command.actor.roles & ROLES["get_document"]:
@@ -78,7 +78,9 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelop
         raise error
     if value is not ABSENT and found.item["target"]["op"] not in ("add", "replace"):
         raise MalformedRequest("A value is only for an item that adds or replaces.", pending_id=command.pending_id)
-    written = [operation for op in carried.ops for operation in _verified(op, found, command, rules, head.content, now)]
+    written = [
+        operation for op in carried.ops for operation in _verified(op, found, command, rules, current.content, now)
+    ]
     patch = _patch(command, rules, found, written, Reason.CONFIRMATION)
     proposed_at = found.item.get("proposed_at")
     patch = replace(
@@ -88,27 +90,27 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, head: Envelop
         source_time=proposed_at if isinstance(proposed_at, str) else None,
     )
     check_claim(patch, rules.profile, written)
-    # What the service adds, the entry's evidence for example, needs no writable rule: only the proposed operation does.
+    # Only the proposed operation has to be writable, not the members that the service adds.
     writable = rules.profile.writable.get(rules.binding.binding_id, ())
     check_writable(parse_patch(carried.ops), [*writable, pointer(found.section)])
-    return decide_within(patch, rules, head, [()], confirmed_at=now)
+    return decide_within(patch, rules, current, [()], confirmed_at=now)
 
 
-def decide_rejection(command: RejectPending, catalog: Catalog, head: Envelope) -> Decision:
-    """Decide a rejection on the version `head`: remove the item. The proposer may reject its own item.
+def decide_rejection(command: RejectPending, catalog: Catalog, current: Envelope) -> Decision:
+    """Decide a rejection on the version `current`: remove the item. The proposer may reject its own item.
 
     Raises PendingItemNotFound, FieldDenied for a sensitive note, what `Catalog.governance` raises, and what
     `decide_within` raises.
     """
-    found, rules = _find(command, catalog, head)
+    found, rules = _find(command, catalog, current)
     check_remarks({"note": command.note}, rules.profile.sensitive_content)
     patch = _patch(command, rules, found, [], Reason.REJECTION)
-    return replace(decide_within(patch, rules, head, [pointer(found.section)]), note=command.note)
+    return replace(decide_within(patch, rules, current, [pointer(found.section)]), note=command.note)
 
 
-def _find(command: ConfirmPending | RejectPending, catalog: Catalog, head: Envelope) -> tuple[Waiting, WriteRules]:
-    """The item, and the rules of the profile under which it was proposed."""
-    found = [one for one in waiting(catalog, command.key, head.content) if one.item.get("id") == command.pending_id]
+def _find(command: ConfirmPending | RejectPending, catalog: Catalog, current: Envelope) -> tuple[Waiting, WriteRules]:
+    """Return the item, and the rules of the profile under which it was proposed."""
+    found = [one for one in waiting(catalog, command.key, current.content) if one.item.get("id") == command.pending_id]
     if len(found) != 1:
         raise PendingItemNotFound()
     item = found[0].item
@@ -134,13 +136,13 @@ def _patch(
 
 
 def _versions(item: Json, changed: RebaseConflict) -> dict[str, Json]:
-    """What was there, what is proposed, and what is there now; null where there is nothing."""
+    """Return the three versions of the target; null where there is none."""
     base, theirs = (None if value is ABSENT else value for value in (changed.base, changed.theirs))
     return {"base": base, "ours": item.get("target"), "theirs": theirs}
 
 
 def _verified(op: Op, found: Waiting, command: ConfirmPending, rules: WriteRules, content: Json, now: str) -> list[Op]:
-    """The operation, and the one that sets confidence, evidence and verification time of the entry it writes."""
+    """Return the operation, with confidence, evidence and verification time set in its entry."""
     after = apply({ROOT: orjson.loads(canonical(content))}, orjson.loads(canonical([op])))
     place = None if op["op"] == "remove" else _entry_place(op, after[ROOT])
     if place is None:
@@ -164,7 +166,7 @@ def _verified(op: Op, found: Waiting, command: ConfirmPending, rules: WriteRules
 
 
 def _entry_place(op: Op, after: Json) -> Pointer | None:
-    """Where the entry is that the operation has written, or written in: the object in the first array on the path."""
+    """Return the pointer of the written entry: the object in the first array on the operation's path."""
     path = content_pointer(op["path"])
     for depth, name in enumerate(path):
         if isinstance(after, list):
@@ -177,13 +179,13 @@ def _entry_place(op: Op, after: Json) -> Pointer | None:
 def _claims(
     op: Op, entry: Json, found: Waiting, command: ConfirmPending, rules: WriteRules, section: str, now: str
 ) -> list[tuple[str, list[Any]]]:
-    """The members of the entry to set, each with its values in the order of preference."""
+    """Return the members of the entry to set, each with its values in the order of preference."""
     kept_up = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
     inside = [rule for rule in kept_up if lies_within(pointer(section), rule.place)]
     rule = inside[0] if inside else SectionUpkeep(section=section)
-    # A proposed entry that is there already gives its evidence to that one, and takes no confidence from it.
-    is_there = len(pointer(op["path"])) > len(pointer(found.item["target"]["path"]))
-    known = confidence_of(entry, rule) if is_there else None
+    # If the proposed entry exists, it only gets more evidence: its confidence must not become lower.
+    exists = len(pointer(op["path"])) > len(pointer(found.item["target"]["path"]))
+    known = confidence_of(entry, rule) if exists else None
     claims: list[tuple[str, list[Any]]] = [
         (rule.confidence_field, [max(command.confidence, known or 0.0)]),
         (rule.verified_field, [now, now[:10]]),
@@ -198,7 +200,7 @@ def _claims(
 
 
 def _together(own: dict[str, Json], others: list[Json]) -> dict[str, Json]:
-    """The evidence `own` with each of the others in `also`, as far as there is room; earlier ones go first."""
+    """Return the evidence `own` with the others in `also`, as far as the size limit allows."""
     also: list[Json] = []
     for text, other in {canonical(other): other for other in others}.items():
         if text != canonical(own) and len(canonical({**own, ALSO: [*also, other]})) <= MAX_EVIDENCE_BYTES:

@@ -5,31 +5,31 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from memnet.domain.catalog.upkeep_rules import Measure, SectionUpkeep
+from memnet.domain.catalog.rules import Measure, SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import MalformedRequest, PatchMalformed
+from memnet.domain.core.errors import MalformedRequest, PatchMalformed, PatchNotApplicable
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.core.json_patch import Pointer, pointer
+from memnet.domain.core.json_patch import Operation, Pointer, apply, pointer, pointer_text, resolve
 from memnet.domain.core.scope import Json
-from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.core.text import normalized_text
 from memnet.domain.core.timestamps import from_text
 
 ALSO = "also"
-"""The member of evidence that holds the evidence of the entries that were merged."""
+"""The member of evidence that holds the evidence of merged entries."""
 _USUAL = SectionUpkeep(section="/any")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 def entries_at(content: Json, section: str) -> list[Json]:
-    """The entries of a section; none if it is absent or no array."""
+    """Return the entries of a section; none if it is absent or not an array."""
     for segment in pointer(section):
         content = content.get(segment) if isinstance(content, dict) else None
     return content if isinstance(content, list) else []
 
 
 def moment(value: Json) -> datetime | None:
-    """A point in time; a date lasts until its end, in UTC. None for anything else: it decides nothing."""
+    """Parse a time; a date stands for the end of that day in UTC. None for anything else."""
     if not isinstance(value, str):
         return None
     try:
@@ -41,30 +41,30 @@ def moment(value: Json) -> datetime | None:
 
 
 def is_expired(entry: Json, rule: SectionUpkeep, now: datetime) -> bool:
-    """Whether the entry says that its time has passed."""
+    """Whether the time of expiry in the entry has passed."""
     ends = None if rule.expires_field is None else moment(_member(entry, rule.expires_field))
     return ends is not None and ends <= now
 
 
 def verified_at(entry: Json, rule: SectionUpkeep) -> datetime | None:
-    """When the entry was last verified, if it says so."""
+    """Return the time of the last verification, if the entry has one."""
     return moment(_member(entry, rule.verified_field))
 
 
 def is_stale(entry: Json, rule: SectionUpkeep, now: datetime) -> bool:
-    """Whether the entry was not verified for longer than it may be. One that does not say when is not stale."""
+    """Whether the last verification is too long ago. An entry without one is not stale."""
     verified = verified_at(entry, rule)
     return rule.stale_after_days is not None and verified is not None and (now - verified).days >= rule.stale_after_days
 
 
 def confidence_of(entry: Json, rule: SectionUpkeep) -> float | None:
-    """How sure the entry is, if it says so."""
+    """Return the confidence of the entry, if it has one."""
     value = _member(entry, rule.confidence_field)
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def value_of(entry: Json, rule: SectionUpkeep) -> tuple[float, ...]:
-    """What the entry is worth by each measure of `trim_by`; minus infinity where it does not say."""
+    """Return the value of the entry by each measure of `trim_by`; minus infinity if it has none."""
     return tuple(_measured(_member(entry, measure.field), measure) for measure in rule.trim_by)
 
 
@@ -79,7 +79,7 @@ def _measured(value: Json, measure: Measure) -> float:
 
 
 def evidence_of(entry: Json, rule: SectionUpkeep) -> list[Json]:
-    """The entry's own evidence first, then that of the entries merged into it; empty if it has none."""
+    """Return the evidence of the entry, its own first, then that of the entries merged into it."""
     evidence = _member(entry, rule.evidence_field)
     if not isinstance(evidence, dict) or not evidence:
         return []
@@ -89,16 +89,15 @@ def evidence_of(entry: Json, rule: SectionUpkeep) -> list[Json]:
 
 
 def rank(entry: Json, rule: SectionUpkeep, position: int) -> tuple[float, datetime, bool, int]:
-    """Of entries that say the same the greatest stays: the surer, then the fresher, then the fuller, then the later."""
+    """Return the sort key of duplicates: confidence, verification, form, position. The greatest is kept."""
     sure, verified = confidence_of(entry, rule), verified_at(entry, rule)
     return (-1.0 if sure is None else sure, verified or _EARLIEST, isinstance(entry, dict), position)
 
 
 def merge_evidence(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> list[Json]:
-    """The entry that stays, with what the merged ones know of where it comes from; better versions first.
+    """Return candidates for the kept entry with the origin of the merged ones, best first.
 
-    Their newest verification becomes its own, so does the latest time at which they expire, and their evidence is
-    added to its evidence as `also`. Empty: they know nothing that it does not.
+    It gets the newest verification, the latest expiry, and their evidence as `also`.
     """
     if not isinstance(kept, dict):
         return []
@@ -112,7 +111,7 @@ def merge_evidence(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> l
 
 
 def with_sources_of_targets(kept: Json, merged: Sequence[Json], rules: Sequence[SectionUpkeep]) -> Json:
-    """The pending item that stays: the entry that it proposes gets the evidence of those that the others propose."""
+    """Return the kept pending item, with the evidence of the entries that the others propose."""
     target = _member(kept, "target")
     value = _member(target, "value")
     try:
@@ -129,9 +128,9 @@ def with_sources_of_targets(kept: Json, merged: Sequence[Json], rules: Sequence[
 
 
 def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> Json:
-    """The evidence of an entry together with that of others, which is added as `also`.
+    """Return the evidence of an entry with that of others added as `also`.
 
-    None if the others have none that the entry lacks, or if it would be longer than evidence may be.
+    None if the others add nothing, or if it would exceed the size limit.
     """
     every = {canonical(item): item for entry in [kept, *others] for item in evidence_of(entry, rule)}
     if len(every) <= len(evidence_of(kept, rule)):
@@ -143,12 +142,12 @@ def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> J
 
 
 def rule_of(section: Pointer, rules: Sequence[SectionUpkeep]) -> SectionUpkeep:
-    """The rule of the array at `section` of the content; without one, a rule with the usual names of members."""
+    """Return the rule of the array at `section`, or a rule with the default member names."""
     return next((rule for rule in rules if rule.place == section), _USUAL)
 
 
 def covers(there: Json, entry: Json, rule: SectionUpkeep) -> bool:
-    """Whether `there` has all that `entry` says, its evidence included, so that nothing is lost without `entry`."""
+    """Whether `there` contains all of `entry`, its evidence included, so that `entry` may be dropped."""
     if isinstance(entry, str) and normalized_text(entry) is not None:
         return normalized_text(there, rule.text_field) == normalized_text(entry)
     said, known = entry_identity(entry, rule), {canonical(item) for item in evidence_of(there, rule)}
@@ -158,7 +157,7 @@ def covers(there: Json, entry: Json, rule: SectionUpkeep) -> bool:
 
 
 def names_messages(entry: Json, source: Mapping[str, Json], rule: SectionUpkeep) -> bool:
-    """Whether the entry's evidence names the conversation and the messages of `source` already."""
+    """Whether the evidence of the entry already names the conversation and messages of `source`."""
     for item in evidence_of(entry, rule):
         if not isinstance(item, dict) or item.get("conversation_id") != source["conversation_id"]:
             continue
@@ -169,10 +168,9 @@ def names_messages(entry: Json, source: Mapping[str, Json], rule: SectionUpkeep)
 
 
 def joins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> tuple[int, Json] | None:
-    """Which of the entries the evidence of `entry` joins, and the evidence of that one afterwards.
+    """Return the position of the twin that gets the evidence of `entry`, and its evidence afterwards.
 
-    It joins one that differs from `entry` in its origin only (`identity`). None: there is none, or it has the evidence,
-    or has no room for it.
+    None if there is no twin, or it has the evidence already, or the evidence would exceed the size limit.
     """
     if any(covers(there, entry, rule) for there in entries):
         return None
@@ -184,7 +182,7 @@ def joins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> tuple[in
 
 
 def twins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> list[int]:
-    """Where the objects are that differ from `entry` in their origin only."""
+    """Return the positions of the objects that differ from `entry` only in their origin."""
     said = entry_identity(entry, rule)
     return [
         position
@@ -194,11 +192,10 @@ def twins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> list[int
 
 
 def entry_identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionUpkeep] | None = None) -> bytes | None:
-    """What makes two entries the same; None: it says nothing, so it is the same as no other.
+    """Return the identity of an entry: its normalised text and all members but those of its origin.
 
-    It is the text, normalised, and every member that is not about its origin: entries that agree in their words and
-    differ in anything else, such as who said it, are two. Of a pending item the value it proposes is compared so,
-    too, by the rules of the sections it may be `proposed` for.
+    Two entries with the same identity are twins. None: the entry has no text, and no twin. Of a pending item, the
+    proposed value is compared in the same way, by the rules of the sections it may be `proposed` for.
     """
     text = normalized_text(entry, rule.text_field)
     if text is None:
@@ -206,7 +203,7 @@ def entry_identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionU
     rest = _rest(entry, [rule])
     target = rest.get("target")
     if proposed is not None:
-        # The version it was proposed on does not matter, nor do the neighbours of a new entry.
+        # Neither the version it was proposed on nor the neighbours of a new entry matter.
         rest.pop("proposed_on", None)
         if isinstance(target, dict) and _adds_an_entry(target, rest.get("base")):
             rest.pop("base", None)
@@ -216,10 +213,7 @@ def entry_identity(entry: Json, rule: SectionUpkeep, proposed: Sequence[SectionU
 
 
 def _adds_an_entry(target: Json, base: Json) -> bool:
-    """Whether a proposal adds an entry to an array that its path names without an index.
-
-    An index counts in `base` alone, so behind one only `base` says which entry is meant.
-    """
+    """Whether a proposal adds an entry to an array whose pointer has no index (valid in `base` only)."""
     try:
         place = pointer(target.get("path"))[1:-1]
     except PatchMalformed:
@@ -235,9 +229,9 @@ def _proposed(value: Json, rules: Sequence[SectionUpkeep]) -> Json:
 
 
 def _rest(entry: Json, rules: Sequence[SectionUpkeep]) -> dict[str, Json]:
-    """The members that are neither the text nor about where it comes from and when it was verified.
+    """Return the members that are neither the text nor its origin.
 
-    When an entry expires that names a class is neither: the service sets it, from the time of the source.
+    The expiry of an entry with a class counts as origin: the service sets it from the time of the source.
     """
     if not isinstance(entry, dict):
         return {}
@@ -252,3 +246,27 @@ def _rest(entry: Json, rules: Sequence[SectionUpkeep]) -> dict[str, Json]:
 
 def _member(entry: Json, name: str) -> Json:
     return entry.get(name) if isinstance(entry, dict) else None
+
+
+def source_ops(ops: Sequence[Operation], state: Json, rules: Sequence[SectionUpkeep]) -> frozenset[int]:
+    """Return the indices of such operations. All apply to `state` in turn, and change it."""
+    found = set()
+    for index, op in enumerate(ops):
+        if _adds_source(op, state, rules):
+            found.add(index)
+        state = apply(state, [op.body])
+    return frozenset(found)
+
+
+def _adds_source(op: Operation, state: Json, rules: Sequence[SectionUpkeep]) -> bool:
+    path = op.path
+    rule = rule_of(path[1:-2], rules)
+    if op.verb != "add" or path[-1:] != (rule.evidence_field,):
+        return False
+    try:
+        entries, entry = (resolve(state, pointer_text(path[:-depth])) for depth in (2, 1))
+    except PatchNotApplicable:
+        return False
+    if not (isinstance(entries, list) and isinstance(entry, dict)):
+        return False
+    return covers({**entry, rule.evidence_field: op.value}, entry, rule)

@@ -1,4 +1,4 @@
-"""The blob of a document: what clients see of it, and the `commit` that makes a change durable in one write.
+"""The blob of a document: the members that clients see, and the internal `commit`.
 
     { doc_id, schema_id, schema_version, created_at, updated_at, updated_by, content, commit: { ... } }
 
@@ -15,29 +15,30 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import ETag, Json
+from memnet.domain.documents.commands import Redirection
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedRequest:
-    """An applied request, remembered to answer a repetition."""
+    """An applied request, kept in the blob so that a retry gets the same response."""
 
     key_hash: str
     request_hash: str
     sequence: int
     etag: ETag
     created: bool
-    redirected: tuple[dict[str, Any], ...] = ()
+    redirected: tuple[Redirection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The part of the blob that no client sees."""
+    """The internal part of the blob."""
 
     sequence: int
     etag: ETag
     record_hash: str
     created_sequence: int
-    """The change that created the document, or last created it again."""
+    """The last change that created the document."""
     outbox: tuple[Record, ...]
     """The newest records, oldest first, that may not be in audit/ yet."""
     receipts: tuple[AppliedRequest, ...]
@@ -67,7 +68,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """The part of a version that clients see: its ETag, and the canonical JSON of the document without `commit`."""
+    """The visible part of a version: its ETag, and the canonical JSON without `commit`."""
 
     etag: ETag
     document: bytes
@@ -88,7 +89,7 @@ class DocumentSummary:
 
 
 def summarise(envelope: Envelope, content: bytes | None = None) -> DocumentSummary:
-    """Return the summary that is stored as the blob's metadata; `content` is its canonical content, if it is known."""
+    """Return the summary for the blob's metadata; `content` is the canonical content, if known."""
     if content is None:
         content = b"" if envelope.deleted else canonical(envelope.content)
     return DocumentSummary(
@@ -119,16 +120,8 @@ def view(envelope: Envelope) -> DocumentView | None:
 def tombstone(envelope: Envelope) -> Envelope:
     """Return the tombstone that an erasure writes over a document: its id and sequence, without content."""
     emptied = replace(envelope.commit, outbox=(), receipts=())
-    return replace(
-        envelope,
-        schema_id="",
-        schema_version="",
-        updated_by="",
-        content=None,
-        deleted=True,
-        erased=True,
-        commit=emptied,
-    )
+    blank = replace(envelope, schema_id="", schema_version="", updated_by="", content=None, commit=emptied)
+    return replace(blank, deleted=True, erased=True)
 
 
 def dump(envelope: Envelope, content: bytes | None = None) -> bytes:
@@ -149,7 +142,7 @@ def dump(envelope: Envelope, content: bytes | None = None) -> bytes:
 
 
 def load(data: bytes) -> Envelope:
-    """Read a blob that `dump` wrote; each call returns fresh, unshared content. Raises HistoryCorrupt for any other."""
+    """Parse a blob that `dump` wrote, with unshared content. Raises HistoryCorrupt."""
     try:
         return _load(orjson.loads(data))
     except (ValueError, KeyError, TypeError, IndexError) as error:

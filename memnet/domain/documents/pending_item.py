@@ -1,8 +1,7 @@
 """A pending item: one proposed operation that waits until another principal confirms it.
 
-An item is self-sufficient. `base` holds the part of the content that its `target` operation needs, from the time of
-the proposal, and `target` applies to `base`. So the item and the newest content alone decide what a
-confirmation changes: `carry` follows the entry that was meant to where it is now.
+An item is self-contained: `target` is the operation, and `base` the part of the content at the time of the proposal
+that the operation applies to. `carry` rebases it to the current content when it is confirmed.
 """
 
 from collections import Counter
@@ -12,7 +11,7 @@ import orjson
 
 from memnet.domain.catalog.path_policy import ROOT, content_pointer, lies_within, touches
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     MemnetError,
@@ -21,15 +20,16 @@ from memnet.domain.core.errors import (
     PendingTargetChanged,
     ProposerCannotConfirm,
 )
+from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.json_patch import Op, Operation, Pointer, apply, parse_patch, pointer_text, resolve
 from memnet.domain.core.scope import Json
-from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.core.text import normalized_text
 from memnet.domain.documents.array_matching import ID, ID_ENDINGS, same_json
-from memnet.domain.documents.commands import Evidence, IfMatch, PatchDocument
+from memnet.domain.documents.commands import IfMatch, PatchDocument
 from memnet.domain.documents.rebase import ABSENT, Absent, ConflictCause, RebaseConflict, Rebased, RebaseOutcome, rebase
 
 PROVENANCE = "extraction"
-"""The member of a replay's evidence that names model, prompt and profile."""
+"""The member of a replay's evidence that names model, prompt and profile. Items omit it to save space."""
 
 
 def pending_item(
@@ -41,16 +41,16 @@ def pending_item(
     profile_id: str,
     binding_id: str,
     confidence: float | None,
-    evidence: Evidence | None,
+    evidence: EvidenceMembers | None,
     proposed_at: str,
     proposed_by: str,
     on_behalf_of: str | None,
     proposed_on: str | None,
 ) -> Json:
-    """Return the item for `op`, proposed on the content `state`; `text` says to a person what it is about.
+    """Return the item for `op`, proposed on the content `state`; `text` describes it to a person.
 
-    `proposed_on` is the ETag of the version (None: the document did not exist). `on_behalf_of` is the principal that
-    submitted the conversation behind the proposal (None: there is none).
+    `proposed_on` is the ETag of that version; None: the document did not exist. `on_behalf_of` is the principal that
+    submitted the conversation behind the proposal, if there is one.
     """
     target, base = narrow(op, state)
     item = {
@@ -59,7 +59,7 @@ def pending_item(
         "profile_id": profile_id,
         "binding_id": binding_id,
         "confidence": confidence,
-        "evidence": _without_provenance(evidence),
+        "evidence": None if evidence is None else {name: evidence[name] for name in evidence if name != PROVENANCE},
         "proposed_at": proposed_at,
         "proposed_by": proposed_by,
         "on_behalf_of": on_behalf_of,
@@ -67,34 +67,29 @@ def pending_item(
         "target": target,
         "base": base,
     }
-    # A copy: the content that the item was made of changes.
+    # A copy, because the content that the item refers to changes.
     return orjson.loads(canonical(item))
 
 
-def _without_provenance(evidence: Evidence | None) -> Evidence | None:
-    """The evidence without its provenance, which is in the record of the change: the room for items is small."""
-    return None if evidence is None else {name: value for name, value in evidence.items() if name != PROVENANCE}
-
-
 def proposed_on(command: PatchDocument) -> str | None:
-    """The ETag of the version that a patch was made for; None: it creates the document."""
+    """Return the ETag of the version that a patch is for; None if it creates the document."""
     return command.precondition.etag if isinstance(command.precondition, IfMatch) else None
 
 
 def may_confirm(item: Json, principal: str, profile: Profile) -> bool:
-    """Whether `principal` may confirm the item: neither who proposed it nor on whose behalf it was proposed.
+    """Whether `principal` is neither the proposer nor the principal it was proposed on behalf of.
 
-    A profile with `confirmed_by: anyone` lifts the rule.
+    With `confirmed_by: anyone` in the profile, every principal may.
     """
     return profile.confirmed_by == "anyone" or principal not in (item.get("proposed_by"), item.get("on_behalf_of"))
 
 
 def narrow(op: Op, content: Json) -> tuple[Op, Json]:
-    """Return the operation and the content, both reduced to what the operation needs.
+    """Reduce an operation and its content to the parts that it needs. `op` must apply to `content`.
 
-    Of the first array on a path, the entry that is meant and every entry that could be mistaken for it are kept, so
-    the index in the returned operation may differ. A copy becomes the addition of the value it copies. A move keeps
-    its arrays whole, because its indices count them before and after. `op` must apply to `content`.
+    Of the first array on a path, the target entry and those that could be confused with it are kept, so the index in
+    the returned operation may differ. A copy becomes an addition. A move keeps its arrays, because its indices count
+    them before and after.
     """
     target: Op = {name: op[name] for name in ("op", "path", "from", "value") if name in op}
     if op["op"] == "copy":
@@ -112,10 +107,10 @@ def narrow(op: Op, content: Json) -> tuple[Op, Json]:
 
 
 def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json | Absent = ABSENT) -> RebaseOutcome:
-    """Carry the item's operation over to `content`; `value` replaces the proposed one, `rules` are as in `rebase`.
+    """Rebase the item's operation to `content`; `value` replaces the proposed value.
 
-    Returns the operation, no operation if its outcome is there already, or why it cannot be applied. An entry with an
-    equal in its array, or one to remove that is gone, cannot.
+    Returns the operation, no operation if its result is already there, or the conflict. An entry with a duplicate in
+    its array is a conflict, and so is an entry to remove that is already gone.
     """
     target, base = item.get("target"), item.get("base")
     unusable = RebaseConflict(0, "", ConflictCause.AMBIGUOUS, ABSENT, ABSENT)
@@ -128,7 +123,7 @@ def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json
             return RebaseConflict(0, op["path"], ConflictCause.AMBIGUOUS, base, ABSENT)
         rebased = rebase([op], base, content, rules)
     except (MemnetError, ValueError, IndexError):
-        # A PUT can store an item whose path does not exist in its base.
+        # A PUT can store an item whose path is not in its base.
         return unusable
     if op["op"] == "remove" and isinstance(rebased, Rebased) and not rebased.ops:
         return RebaseConflict(0, op["path"], ConflictCause.GONE, resolve({ROOT: base}, op["path"]), ABSENT)
@@ -136,7 +131,7 @@ def carry(item: Json, content: Json, rules: Sequence[SectionUpkeep], value: Json
 
 
 def refusal(item: Json, changed: RebaseConflict) -> PendingTargetChanged:
-    """The error for an item that cannot be carried over. Its details hold no values."""
+    """Return the error for an item that cannot be rebased. Its details hold no values."""
     return PendingTargetChanged(pending_id=item.get("id"), why=changed.why.value, path=changed.path)
 
 
@@ -148,11 +143,11 @@ def check_pending(
     before: Json,
     after: Json,
 ) -> None:
-    """Check a patch by the rules of pending items; `effective` are the operations after redirection.
+    """Check a patch against the pending section; `effective` are the operations after redirection.
 
-    A patch may take items out, and nothing else. If it takes one out and writes elsewhere, it confirms: each write
-    must be the operation of such an item, carried over to this version; only the value may differ. Raises
-    PendingItemInvalid, ProposerCannotConfirm, PendingTargetChanged.
+    A patch may only remove items. If it also writes elsewhere, it confirms them: each such write must be the operation
+    of a removed item, rebased to this version; only the value may differ.
+    Raises PendingItemInvalid, ProposerCannotConfirm, PendingTargetChanged.
     """
     section = profile.pending.get(command.binding_id)
     if section is None or not any(touches(place, section) for op in effective for place in written(op)):
@@ -162,8 +157,7 @@ def check_pending(
     made = Counter(canonical(op.value) for op, is_new in zip(effective, redirected, strict=True) if is_new)
     if has - had - made:
         raise PendingItemInvalid()
-    gone = [orjson.loads(item) for item in (had - has).elements()]
-    gone = [item for item in gone if isinstance(item, dict)]
+    gone = [item for data in (had - has).elements() if isinstance(item := orjson.loads(data), dict)]
     if not gone:
         return
     state = {ROOT: orjson.loads(canonical(before))}
@@ -188,7 +182,7 @@ def written(op: Operation) -> list[Pointer]:
 def _proposed(
     index: int, op: Op, gone: list[Json], content: Json, section: Pointer, rules: Sequence[SectionUpkeep]
 ) -> Json:
-    """The item whose operation this one is. Raises PendingTargetChanged."""
+    """Return the item that proposes this operation. Raises PendingTargetChanged."""
     carried = [(item, carry(item, content, rules)) for item in gone]
     for item, found in carried:
         if isinstance(found, Rebased) and found.ops and _does(op, section) == _does(found.ops[0], section):
@@ -196,13 +190,12 @@ def _proposed(
     for item, found in carried:
         if isinstance(found, RebaseConflict):
             raise refusal(item, found)
-    raise PendingTargetChanged(
-        "A patch that takes a pending item out may only write what the item proposes.", op_index=index, path=op["path"]
-    )
+    message = "A patch that removes a pending item may only write what the item proposes."
+    raise PendingTargetChanged(message, op_index=index, path=op["path"])
 
 
 def _does(op: Op, section: Pointer) -> tuple[str, str, str | None]:
-    """What an operation does and where, whatever the value. What comes out of the pending section is added."""
+    """Return verb and pointers of an operation. A value from the pending section counts as added."""
     source = op.get("from") if op["op"] == "move" else None
     if op["op"] == "copy" or (source is not None and lies_within(content_pointer(source), section)):
         return "add", op["path"], None
@@ -210,7 +203,7 @@ def _does(op: Op, section: Pointer) -> tuple[str, str, str | None]:
 
 
 def _keep(place: Pointer, content: Json, base: Json, op: Op) -> Pointer:
-    """Put into `base` what is needed at `place`, and return where that is in it."""
+    """Copy the part of `content` that is needed at `place` into `base`, and return its pointer there."""
     for depth, name in enumerate(place):
         if name not in content:
             return place
@@ -227,7 +220,7 @@ def _keep(place: Pointer, content: Json, base: Json, op: Op) -> Pointer:
 
 
 def _kept(elements: list[Json], segment: str, op: Op, *, is_added: bool) -> tuple[list[Json], str]:
-    """The elements to keep, and the index among them."""
+    """Return the elements to keep, and the new index of `segment`."""
     if op["op"] == "move":
         return elements, segment
     index = len(elements) if segment == "-" else int(segment)
@@ -241,10 +234,7 @@ def _kept(elements: list[Json], segment: str, op: Op, *, is_added: bool) -> tupl
 
 
 def _alike(one: Json, other: Json) -> bool:
-    """Whether one could be mistaken for the other, the one that is meant.
-
-    They are equal, say the same, or have a member in common by which `counterpart` would know the other.
-    """
+    """Whether the elements could be confused: equal, same text, or a common identifier."""
     said = normalized_text(other)
     if same_json(one, other) or (said is not None and said == normalized_text(one)):
         return True
@@ -255,10 +245,10 @@ def _alike(one: Json, other: Json) -> bool:
 
 
 def _has_an_equal(op: Op, base: Json) -> bool:
-    """Whether an entry that the operation changes had an equal in its array, so that it is ambiguous."""
+    """Whether an entry that the operation changes had a duplicate in its array, so that it is ambiguous."""
     for name in ("from", "path"):
         place = content_pointer(op[name]) if name in op else ()
-        # The last step of an addition names a gap between entries.
+        # The last segment of an addition names a gap between entries.
         is_added = name == "path" and op["op"] in ("add", "move")
         for depth in range(len(place) - is_added):
             parent = resolve({ROOT: base}, pointer_text((ROOT, *place[:depth])))

@@ -1,13 +1,13 @@
-"""Carry a patch that was proposed on one version of a content over to another version, by its meaning."""
+"""Rebase a patch from one version of a content to another, by its meaning."""
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum, StrEnum
 from typing import Any, Final
 
 from memnet.domain.catalog.path_policy import ROOT
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.json_patch import WITH_VALUE, Op, Pointer, apply, pointer, pointer_text, resolve
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.array_matching import ID, Lost, count_items, find_matching_element, same_json
@@ -24,67 +24,61 @@ ABSENT: Final = Absent.ABSENT
 
 
 class ConflictCause(StrEnum):
-    """Why an operation cannot be carried over."""
+    """Why an operation cannot be rebased."""
 
     CHANGED = "changed"
-    """The value that it touches was changed."""
+    """The value it touches was changed."""
     GONE = "gone"
-    """The value that it touches was removed."""
+    """The value it touches was removed."""
     AMBIGUOUS = "ambiguous"
-    """Several elements of an array could be the one that it touches."""
+    """Several elements of an array could be the one it touches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rebased:
-    """The operations that mean on `theirs` what the proposed ones meant on `base`; maybe none."""
+    """The operations on `theirs` that correspond to the proposed ones on `base`; maybe none."""
 
     ops: list[Op]
     already_there: tuple[int, ...]
-    """The indices of the proposed operations that were dropped, because what they make is there already."""
+    """The indices of the dropped operations, whose result is already in `theirs`."""
     supports: tuple[str, ...] = ()
-    """Where in `theirs` that is: pointers, one for each dropped operation but removals."""
+    """The pointers in `theirs` of these results; removals and moves have none."""
 
 
 @dataclass(frozen=True, slots=True)
 class RebaseConflict:
-    """A true conflict: nothing can be applied without deciding between two values."""
+    """A conflict between two values, which needs a decision."""
 
     op_index: int
     path: str
-    """The pointer, in the version the patch was proposed on, of the place where the versions part."""
+    """The pointer, in `base`, at which the versions differ."""
     why: ConflictCause
     base: Json | Absent
     """The value there, after the operations before this one."""
     theirs: Json | Absent
-    """The current value; if that is ambiguous, the whole array."""
+    """The current value; the whole array if it is ambiguous."""
 
     def members(self) -> dict[str, Any]:
-        """What is known of it, by name; what is absent has no member."""
-        named = {
-            "op_index": self.op_index,
-            "path": self.path,
-            "why": str(self.why),
-            "base": self.base,
-            "theirs": self.theirs,
-        }
-        return {name: value for name, value in named.items() if value is not ABSENT}
+        """Return the members by name, without absent values."""
+        members = {**asdict(self), "why": str(self.why)}
+        return {name: value for name, value in members.items() if value is not ABSENT}
 
 
 RebaseOutcome = Rebased | RebaseConflict
 
 
 def rebase(ops: Sequence[Op], base: Json, theirs: Json, rules: Sequence[SectionUpkeep] = ()) -> RebaseOutcome:
-    """Carry well-formed `ops`, proposed on the content `base`, over to the content `theirs`.
+    """Rebase well-formed `ops` from the content `base` to `theirs`. Neither content is changed.
 
-    Both contents stay as they are. An element of an array is followed to where it is now; the value that an
-    operation touches must be unchanged, or already have the new value.
+    An element of an array is followed to its current index. The value that an operation touches must be unchanged, or
+    already have the new value.
 
-    An entry that is added to an array and says the same as one that is there is never dropped with something of its
-    own. If it brings evidence and differs in its origin only, its evidence joins the other entry's. If the other entry
-    has all of it, it is there already. If anything else differs and the other entry is new, they conflict. `rules` name
-    the members that tell the origin (`SectionUpkeep`), by section; a section without a rule has the usual names.
+    If an added entry has the same text as an existing one, nothing of it is lost: with all of it there, the operation
+    is dropped; if they differ only in their origin, the evidence of the new entry joins that of the existing one; if
+    they differ otherwise and the existing one is not in `base`, they conflict. `rules` name the members of the origin,
+    by section (default: those of `SectionUpkeep`).
 
-    Raises what `patch.apply` raises if `ops` do not apply to `base`.
+    Raises what `json_patch.apply` raises if `ops` do not apply to `base`.
     """
     apply(_state(base), list(ops))
     versions = _Versions(_state(base), _state(theirs), rules)
@@ -109,26 +103,22 @@ def _state(content: Json) -> Json:
 
 
 class _Parted(Exception):
-    """The versions part at a place that an operation needs."""
+    """The versions differ at a pointer that an operation needs."""
 
     def __init__(self, path: Pointer, why: ConflictCause, base: Json | Absent, theirs: Json | Absent) -> None:
-        super().__init__()
         self.path, self.why, self.base, self.theirs = path, why, base, theirs
 
 
 @dataclass(slots=True)
 class _Versions:
-    """Both versions side by side, as the operations so far leave them."""
+    """Both versions after the operations so far."""
 
     base: Json
     theirs: Json
     rules: Sequence[SectionUpkeep]
 
     def step(self, op: Op) -> tuple[Op | None, list[str]]:
-        """Take both over one operation and return it as theirs needs it. None: it is there already, and where.
-
-        Raises _Parted.
-        """
+        """Apply an operation to both; return it for theirs, or None and its results. Raises _Parted."""
         carried_over = _carried_over(op, self.base, self.theirs, self.rules)
         there = _already_at(op, self.base, self.theirs, self.rules) if carried_over is None else []
         self.base = apply(self.base, [op])
@@ -158,7 +148,7 @@ def _carried_over(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkee
 
 
 def _already_at(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> list[str]:
-    """The pointer in theirs to what an operation need not write any more; none for what takes away or moves."""
+    """Return the pointer in theirs of the result of a dropped operation; none for removals and moves."""
     if op["op"] not in WITH_VALUE:
         return []
     path = pointer(op["path"])
@@ -171,9 +161,9 @@ def _already_at(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]
 
 
 def _joined(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
-    """The operation that gives the added entry's evidence to an entry that says the same and lacks it; None: none does.
+    """Return the operation that adds the evidence of a new entry to its twin, if it has one without it.
 
-    Raises _Parted, also if only base has such an entry: to add it would bring back what somebody removed.
+    Raises _Parted, also if only base has a twin: adding it would restore an entry that was removed.
     """
     rule = rule_of(path[1:-1], rules)
     if not path or not evidence_of(op["value"], rule):
@@ -188,7 +178,7 @@ def _joined(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[Sec
     if found is None:
         return None
     position, evidence = found
-    # Add replaces a member that is there (RFC 6902, 4.1).
+    # Add replaces an existing member (RFC 6902, 4.1).
     return {**op, "path": pointer_text((*place, str(position), rule.evidence_field)), "value": evidence}
 
 
@@ -199,7 +189,7 @@ def _copied(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[Sec
 
 
 def _moved(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
-    """A move is a removal and then an addition (RFC 6902, 4.4): both are to be done, or both are there already."""
+    """A move is a removal and an addition (RFC 6902, 4.4): both are needed, or both are done already."""
     start = pointer(op["from"])
     if start == path:
         stays = pointer_text(_untouched(path, base, theirs))
@@ -225,7 +215,7 @@ def _without(place: Pointer, state: Json) -> Json:
 
 
 def _to_add(path: Pointer, value: Json, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Pointer | None:
-    """Where `value` is to be added in theirs; None: it is there already. Raises _Parted."""
+    """Return where to add `value` in theirs; None if it is there already. Raises _Parted."""
     if not path:
         return _to_replace(path, value, base, theirs)
     parent, name = path[:-1], path[-1]
@@ -244,14 +234,14 @@ def _to_add(path: Pointer, value: Json, base: Json, theirs: Json, rules: Sequenc
 
 
 def _to_insert(path: Pointer, value: Json, before: list[Json], now: list[Json], rule: SectionUpkeep) -> str | None:
-    """The index, or "-", at which `value` is to be added to an array; None: it is there already. Raises _Parted."""
+    """Return the index, or "-", at which to insert `value`; None if it is there already. Raises _Parted."""
     held = sum(covers(item, value, rule) for item in now)
     if held and (evidence_of(value, rule) or held > sum(covers(item, value, rule) for item in before)):
         return None
     if count_items(value, now, rule.text_field) > count_items(value, before, rule.text_field):
         alike = [item for item in now if count_items(value, [item], rule.text_field)]
         raise _Parted(path, ConflictCause.CHANGED, ABSENT, alike[-1])
-    # Another entry under the same id: to add would make the id mean two things, to drop would lose what was proposed.
+    # Another entry has the same id: adding would make the id ambiguous, dropping would lose the proposal.
     namesakes = _by_id(value, now)
     if namesakes and not _by_id(value, before):
         raise _Parted(path, ConflictCause.CHANGED, ABSENT, namesakes[0])
@@ -267,7 +257,7 @@ def _by_id(item: Json, elements: list[Json]) -> list[Json]:
 
 
 def _next_to_its_neighbour(path: Pointer, before: list[Json], now: list[Json]) -> int:
-    """In front of the element that was there; where that has gone, behind the one before it."""
+    """Return the index before the element that followed or, if that is gone, after the one that preceded."""
     index = int(path[-1])
     follower = find_matching_element(index, before, now)
     if not isinstance(follower, Lost):
@@ -281,7 +271,7 @@ def _next_to_its_neighbour(path: Pointer, before: list[Json], now: list[Json]) -
 
 
 def _to_replace(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer | None:
-    """Where the value is to be replaced in theirs; None: `value` is there already. Raises _Parted."""
+    """Return where to replace the value in theirs; None if `value` is there already. Raises _Parted."""
     try:
         place, before, now = _located(path, base, theirs)
     except _Parted:
@@ -296,7 +286,7 @@ def _to_replace(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer
 
 
 def _took_its_place(path: Pointer, value: Json, base: Json, theirs: Json) -> bool:
-    """Whether the array that lost its element at `path` has since got `value`."""
+    """Whether `value` was added to the array that lost its element at `path`."""
     _, before, now = _located(path[:-1], base, theirs)
     if not isinstance(before, list) or not isinstance(now, list):
         return False
@@ -304,7 +294,7 @@ def _took_its_place(path: Pointer, value: Json, base: Json, theirs: Json) -> boo
 
 
 def _to_remove(path: Pointer, base: Json, theirs: Json) -> Pointer | None:
-    """Where the value is to be removed in theirs; None: it is gone already. Raises _Parted."""
+    """Return where to remove the value in theirs; None if it is already gone. Raises _Parted."""
     try:
         return _untouched(path, base, theirs)
     except _Parted as parted:
@@ -314,7 +304,7 @@ def _to_remove(path: Pointer, base: Json, theirs: Json) -> Pointer | None:
 
 
 def _untouched(path: Pointer, base: Json, theirs: Json) -> Pointer:
-    """Where the value is in theirs, if it is unchanged. Raises _Parted."""
+    """Return where the value is in theirs. Raises _Parted if it is not unchanged."""
     place, before, now = _located(path, base, theirs)
     if not same_json(before, now):
         raise _Parted(path, ConflictCause.CHANGED, before, now)
@@ -322,7 +312,7 @@ def _untouched(path: Pointer, base: Json, theirs: Json) -> Pointer:
 
 
 def _located(path: Pointer, base: Json, theirs: Json) -> tuple[Pointer, Json, Json]:
-    """Where in theirs the value is that base has at `path`, and the two values. Raises _Parted."""
+    """Return the pointer in theirs of the value at `path` in base, and both values. Raises _Parted."""
     place: Pointer = ()
     for depth, name in enumerate(path):
         _check_kind(path[:depth], base, theirs)
@@ -338,7 +328,7 @@ def _check_kind(path: Pointer, base: Json, theirs: Json) -> None:
 
 
 def _followed(path: Pointer, own: int | str, base: Json, theirs: Json) -> int | str:
-    """The index or name in theirs of what base has under `own`. Raises _Parted."""
+    """Return the index or name in theirs of the value under `own` in base. Raises _Parted."""
     if isinstance(own, str):
         if own not in theirs:
             raise _Parted(path, ConflictCause.GONE, base[own], ABSENT)

@@ -1,22 +1,96 @@
-"""The one detector of sensitive content: for live writes, for events and for what a replay proposes.
+"""Detect sensitive content in live writes, events and the proposals of replays.
 
-`kind_of` looks at values and decides about every write. `is_sensitive` is stricter, for what a model or the rules
-extract: there a sentence that only names a password is left out, too.
+`kind_of` finds values and decides every write. `is_sensitive` is stricter, for extracted text: a sentence that only
+names a password is sensitive, too.
 
-A list of forms finds what is written plainly, and no more. Every pattern is read once from each place where it can
-begin, over a bounded length, so the cost grows with the text and not faster.
+The patterns find plainly written values only. Each match has a bounded length, so the cost is linear in the text.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from memnet.domain.catalog.sensitive_rules import STRICTEST, Kind, SensitiveContent
-from memnet.domain.core.invisible_characters import readings
-from memnet.domain.core.sentences import sentences
-from memnet.domain.documents.stated_secret import stated_kind
+from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.catalog.rules import STRICTEST, Kind, SensitiveContent
+from memnet.domain.core.errors import FieldDenied
+from memnet.domain.core.json_patch import Operation, Pointer, pointer_text
+from memnet.domain.core.scope import Json
+from memnet.domain.core.text import readings, sentences
+from memnet.domain.documents.commands import PatchDocument
+from memnet.domain.events.event import Event
+
+_STATED = MappingProxyType(
+    {
+        Kind.PASSWORD: re.compile(
+            r"pass(?:word|wort|wd|[ _-](?:word|phrase|code)|phrase|code)s?|pwd(?<!\wpwd)|kennwort"
+        ),
+        Kind.ACCESS_TOKEN: re.compile(
+            r"key(?:(?<=api.key)|(?<=apikey)|(?<=secret.key)|(?<=secretkey)|(?<=access.key)|(?<=accesskey)|(?<=account.key)|(?<=accountkey))"
+            r"|token(?:(?<=access.token)|(?<=bearer.token)|(?<=auth.token)|(?<=refresh.token))"
+            r"|secret(?:(?<=client.secret)|(?<=clientsecret))"
+        ),
+        Kind.SECURITY_CODE: re.compile(
+            r"pin(?<!\wpin)(?:[ -]?(?:code|number|nummer))?\b|otp(?<!\wotp)\b|one[ -]time[ -]code\b"
+            r"|cv[vc]2?(?<!\wcv[vc])(?<!\wcv[vc]2)\b|security[ -]code\b"
+        ),
+    }
+)
+"""Names of each kind. Every alternative begins with letters, because searching for them is fast."""
+_ABOUT = r"(?:[ \t](?:for|to|of|on|at|für|zu|von)[ \t][^.:=\n]{1,40}?)?"
+"""The purpose of the secret, between its name and the verb."""
+_VERB = r"[ \t]{1,3}(?:is|was|are|ist|war|lautet)(?:[ \t](?:now|still|currently|jetzt|nun))?:?[ \t]{1,3}"
+_SIGN = r"[\"'`\]]{0,2}[ \t]{0,3}(?P<sign>:|=>?|->)[ \t]{0,3}"
+_GIVEN = re.compile(rf"{_ABOUT}(?:{_SIGN}|{_VERB})(?P<quote>[\"'`“„«]?)(?P<value>[^\s\"'`”“»,;]{{3,128}})")
+_CODE = re.compile(rf"{_ABOUT}(?:{_SIGN}|{_VERB}|[ \t]{{1,3}})[\"'`“„«]?\d{{3,8}}(?!\w|[.,-]\d)")
+_END = re.compile(r"[ \t]*(?:[,;\n]|\Z)")
+_PLACEHOLDER = re.compile(r"[<\[{$%(].*|([*•x.…_-])\1*")
+_SAID = """
+a an the not never no none null nil true false yes too very so on in at by from for with and or still only also
+required optional missing empty unknown secret private hidden redacted encrypted hashed stored saved kept expired
+reset changed rotated secure safe strong weak long short good bad gone lost forgotten wrong right correct valid
+invalid incorrect compromised leaked disabled enabled managed shared there here see ask string text field hint
+policy important sensitive confidential mandatory protected unique different same fine okay set unset sent due
+ready working broken blank default one two three both nötig falsch richtig sicher geheim vergessen geändert
+abgelaufen
+"""
+_ORDINARY = frozenset(_SAID.split())
+"""Words after "the password is" that are no password."""
+KEY_CHARS: Final = 12
+"""The minimum length of a stated key or token."""
+
+
+def stated_kind(text: str, allowed: Collection[Kind] = ()) -> Kind | None:
+    """Return the kind of the first secret that the text states and that is not in `allowed`, or None."""
+    low = text.lower()
+    for kind, names in _STATED.items():
+        if kind not in allowed and any(_is_given(kind, low, name.end()) for name in names.finditer(low)):
+            return kind
+    return None
+
+
+def _is_given(kind: Kind, text: str, end: int) -> bool:
+    if kind is Kind.SECURITY_CODE:
+        return _CODE.match(text, end) is not None
+    given = _GIVEN.match(text, end)
+    if given is None:
+        return False
+    value = given["value"].rstrip(".!?:)")
+    if len(value) < len("abc") or value in _ORDINARY or _PLACEHOLDER.fullmatch(value):
+        return False
+    if kind is Kind.ACCESS_TOKEN:
+        return len(value) >= KEY_CHARS and _is_mixed(value)
+    if given["quote"] or given["sign"] or _is_mixed(value):
+        return True
+    # A plain word is a password if it ends the sentence: "my password is sunshine."
+    return value != given["value"] or _END.match(text, given.end("value")) is not None
+
+
+def _is_mixed(value: str) -> bool:
+    """Whether the value has more than letters, unlike most words."""
+    return not value.replace("-", "").replace("'", "").isalpha()
+
 
 _NAMES: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
     {
@@ -30,7 +104,7 @@ _NAMES: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
     }
 )
 _PIN = re.compile(r"\bPIN\b|\b[Pp]in(?:\s+(?:is|was|number)\b|\W{0,3}\d)")
-"""A PIN, which as a word in lower case means other things, too."""
+"""A PIN. The lower-case word has other meanings, so it needs a verb or digits."""
 
 _CARD = re.compile(
     r"[2-6](?<![^\W_].)(?:"
@@ -40,8 +114,8 @@ _CARD = re.compile(
     r")(?![^\W_])",
     re.ASCII,
 )
-"""Numbers that begin and are as long as those of the card networks (ISO/IEC 7812-1), in groups as on a card. The
-first digit comes before its conditions, because a search for a set of characters is fast.
+"""Numbers with the prefix and length of the card networks (ISO/IEC 7812-1), grouped as on a card. The first digit comes
+before its conditions, because searching for a set of characters is fast.
 """
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
 
@@ -53,13 +127,13 @@ LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 
 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30
 """
 _IBAN_CHARS = MappingProxyType({row[:2]: int(row[2:]) for row in _COUNTRIES.split()})
-"""How long an IBAN is, by country (the IBAN registry of SWIFT, ISO 13616)."""
+"""The length of an IBAN by country (the IBAN registry of SWIFT, ISO 13616)."""
 _AS_DIGITS = MappingProxyType(
     {ord(letter): str(value) for value, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 10)}
 )
-"""What stands for a letter where the check digits of an IBAN are worked out."""
+"""The number for each letter in the checksum of an IBAN."""
 _SSN = re.compile(r"\d{3}-(?<![\w-]....)(?<!000-)(?<!666-)(?<!9..-)(?!00)\d\d-(?!0000)\d{4}(?![\w-])", re.ASCII)
-"""US social security numbers that can have been given out."""
+"""US social security numbers that can have been issued."""
 
 _WORD = r"[A-Za-z0-9_-]"
 _TOKENS: Final = tuple(
@@ -90,13 +164,13 @@ _TOKENS: Final = tuple(
         ("://", r"://[^/\s:@]{1,256}:[^/\s@]{1,256}@"),
     )
 )
-"""The forms in which providers give out tokens, each with a text that it always holds; the last one are the
-credentials in a URL (RFC 3986, 3.2.1).
+"""The formats of providers' tokens, each with a text that it always contains; the last is the user information of a URL
+(RFC 3986, 3.2.1).
 """
 
 
 def kind_of(text: str, rules: SensitiveContent = STRICTEST) -> str | None:
-    """The kind of the first sensitive value found in the text (a `Kind`, or the name of a profile's shape), or None."""
+    """Return the kind (a `Kind` or the name of a shape) of the first sensitive value, or None."""
     for reading in readings(text):
         for kind, is_found in _DETECTORS:
             if kind not in rules.allow and is_found(reading):
@@ -110,7 +184,7 @@ def kind_of(text: str, rules: SensitiveContent = STRICTEST) -> str | None:
 
 
 def is_sensitive(text: str, denied: Iterable[str] = (), rules: SensitiveContent = STRICTEST) -> bool:
-    """Whether the text holds a sensitive value or names one; `denied` are a profile's denied member names."""
+    """Whether the text contains or names a sensitive value; `denied` are a profile's denied member names."""
     named = _named(frozenset(denied), frozenset(rules.allow))
     for reading in readings(text):
         if named.search(reading) or (Kind.SECURITY_CODE not in rules.allow and _PIN.search(reading)):
@@ -119,14 +193,14 @@ def is_sensitive(text: str, denied: Iterable[str] = (), rules: SensitiveContent 
 
 
 def redact_secrets(text: str, denied: Iterable[str] = (), rules: SensitiveContent = STRICTEST) -> str:
-    """The sentences of the text that are not sensitive, in one line."""
+    """Return the sentences of the text that are not sensitive, in one line."""
     names = frozenset(denied)
     return " ".join(sentence for sentence in sentences(text) if not is_sensitive(sentence, names, rules))
 
 
 @lru_cache(maxsize=64)
 def _named(denied: frozenset[str], allowed: frozenset[Kind]) -> re.Pattern[str]:
-    """Finds the names as words, in the plural too, their parts joined by anything that joins parts of a name."""
+    """Compile a pattern for the names: singular or plural, any separator between their parts."""
     known = {name for kind, names in _NAMES.items() if kind not in allowed for name in names}
     names = {*known, *(re.sub(r"[_-]+", " ", name) for name in denied if not name.startswith("/"))}
     alternatives = sorted((name.strip() for name in names if name.strip()), key=lambda name: (-len(name), name))
@@ -145,7 +219,7 @@ def _holds_card(text: str) -> bool:
 
 
 def _has_check_digit(text: str) -> bool:
-    """Whether the digits have the check digit of a card number (Luhn, ISO/IEC 7812-1, annex B)."""
+    """Verify the check digit of a card number (Luhn, ISO/IEC 7812-1, annex B)."""
     digits = text.encode().translate(None, b" .-")
     values = digits[-1::-2] + digits[-2::-2].translate(_DOUBLED)
     return (sum(values) - ord("0") * len(values)) % 10 == 0
@@ -166,7 +240,7 @@ def _ibans(text: str) -> Iterator[str]:
 
 
 def _is_iban(compact: str) -> bool:
-    """Whether the check digits are right (ISO 7064, MOD 97-10, as ISO 13616 has it)."""
+    """Verify the check digits of an IBAN (ISO 7064, MOD 97-10)."""
     return int((compact[4:] + compact[:4]).translate(_AS_DIGITS)) % 97 == 1
 
 
@@ -185,3 +259,69 @@ _DETECTORS: tuple[tuple[Kind, Callable[[str], bool]], ...] = (
     (Kind.PRIVATE_KEY, _holds_private_key),
     (Kind.ACCESS_TOKEN, _holds_token),
 )
+
+
+_REFUSAL = "The content is sensitive, and the profile does not allow its kind."
+MIN_INTEGER = 10**12
+"""Smaller numbers cannot be card numbers."""
+
+
+def check_patch(command: PatchDocument, ops: Sequence[Operation], rules: SensitiveContent) -> None:
+    """Raise FieldDenied, with operation, pointer and kind, if the patch or its evidence is sensitive."""
+    for index, op in enumerate(ops):
+        if op.verb not in ("test", "remove"):
+            for segment in op.path:
+                _check_name(segment, rules, op_index=index)
+            if "value" in op.body:
+                _check(op.value, op.path, rules, op_index=index)
+    _check(command.evidence, ("evidence",), rules)
+
+
+def check_content(content: Json, rules: SensitiveContent) -> None:
+    """Raise FieldDenied, with pointer and kind, if the content of a document is sensitive."""
+    _check(content, (ROOT,), rules)
+
+
+def check_remarks(remarks: Json, rules: SensitiveContent) -> None:
+    """Raise FieldDenied, with pointer and kind, if the note or evidence of a write is sensitive."""
+    _check(remarks, (), rules)
+
+
+def check_event(event: Event) -> None:
+    """Raise FieldDenied, with pointer and kind, if an event is sensitive. No profile applies to events."""
+    evidence = event.evidence.members() if event.evidence else None
+    texts = {"digest": event.digest, "keywords": event.keywords, "entities": event.entities, "evidence": evidence}
+    _check(texts, (), STRICTEST)
+
+
+def _check(value: Json, place: Pointer, rules: SensitiveContent, **details: int) -> None:
+    texts = list(_texts(value, place))
+    # One search over all texts first, because nearly always nothing is found.
+    if kind_of("\n".join(text for _, text in texts), rules) is None:
+        return
+    for where, text in texts:
+        if (kind := kind_of(text, rules)) is not None:
+            raise FieldDenied(_REFUSAL, **details, path=pointer_text(where), kind=kind)
+
+
+def _check_name(name: str, rules: SensitiveContent, **details: int) -> None:
+    kind = kind_of(name, rules)
+    if kind is not None:
+        # Without the path, which contains the value.
+        raise FieldDenied(_REFUSAL, **details, kind=kind)
+
+
+def _texts(value: Json, place: Pointer) -> Iterator[tuple[Pointer, str]]:
+    """Yield every text in the value with its pointer; names come first, with the pointer of their object."""
+    waiting = [(place, value)]
+    while waiting:
+        here, node = waiting.pop()
+        if isinstance(node, dict):
+            yield from ((here, name) for name in node)
+            waiting += [((*here, name), child) for name, child in node.items()]
+        elif isinstance(node, list):
+            waiting += [((*here, str(index)), child) for index, child in enumerate(node)]
+        elif isinstance(node, str):
+            yield here, node
+        elif isinstance(node, (int, float)) and abs(node) >= MIN_INTEGER and node % 1 == 0:
+            yield here, str(abs(int(node)))

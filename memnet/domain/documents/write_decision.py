@@ -1,26 +1,25 @@
-"""Decide a write before anything is committed: the whole pipeline of checks, without I/O."""
+"""Decide a write: the whole pipeline of checks, without I/O."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import orjson
 
 from memnet.domain.catalog import path_policy
+from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.profile import Binding
-from memnet.domain.catalog.write_rules import WriteRules
 from memnet.domain.core import json_patch
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import MAX_DEPTH, canonical, check_depth, sha256_hex
 from memnet.domain.core.errors import BindingMismatch, LimitExceeded, PathNotWritable, SchemaViolation
+from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.json_patch import Op, Operation, Pointer
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text
-from memnet.domain.documents import confidence, content_rules, pending_item
-from memnet.domain.documents.commands import DeleteDocument, Evidence, PatchDocument, ReplaceDocument
-from memnet.domain.documents.entry_evidence import check_entry_evidence
-from memnet.domain.documents.entry_lifetime import check_lifetimes, lifetime_ops
+from memnet.domain.documents import confidence, pending_item, sensitive
+from memnet.domain.documents.commands import DeleteDocument, PatchDocument, Redirection, ReplaceDocument
+from memnet.domain.documents.entry_checks import check_entry_evidence, check_lifetimes, lifetime_ops
 from memnet.domain.documents.envelope import Envelope
 
 NO_CONTENT_HASH = sha256_hex(b"")
@@ -34,12 +33,12 @@ class Decision:
     schema_id: str
     schema_version: str
     schema_sha256: str | None
-    """None: the change is a deletion, which no schema judges."""
+    """None for a deletion, which no schema applies to."""
     content: Json
     content_bytes: bytes
     """The canonical JSON of `content`; empty for a deletion."""
     ops: list[Op]
-    """Applied to the version before, they give `content`: the audit record alone rebuilds it."""
+    """The operations that give `content` when they are applied to the previous version."""
     hash_before: str
     reason: Reason
     binding_id: str | None = None
@@ -47,10 +46,10 @@ class Decision:
     profile_version: str | None = None
     profile_sha256: str | None = None
     note: str | None = None
-    evidence: Evidence | None = None
+    evidence: EvidenceMembers | None = None
     confidence: float | None = None
     source_time: str | None = None
-    redirected: tuple[dict[str, Any], ...] = ()
+    redirected: tuple[Redirection, ...] = ()
     deleted: bool = False
 
     @property
@@ -60,9 +59,9 @@ class Decision:
 
 
 def decide_patch(
-    command: PatchDocument, rules: WriteRules, head: Envelope | None, *, proposed_at: str, proposal_id: str
+    command: PatchDocument, rules: WriteRules, current: Envelope | None, *, proposed_at: str, proposal_id: str
 ) -> Decision:
-    """Decide a PATCH on the version `head` (None: create from the binding's initial content).
+    """Decide a PATCH on the version `current` (None: create from the binding's initial content).
 
     The content must match the newer of two schema versions, the stored one and the binding's, and is stored under it.
 
@@ -72,11 +71,11 @@ def decide_patch(
         ProposerCannotConfirm, PendingTargetChanged.
     """
     ops = _permitted_ops(command, rules, rules.profile.writable.get(rules.binding.binding_id, ()))
-    rules = _rules_of_version(rules, head)
-    before = _base(rules.binding, head)
+    rules = _rules_of_version(rules, current)
+    before = _base(rules.binding, current)
     base_bytes = canonical(before)
     applied, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, proposed_at)
-    content_rules.check_patch(command, ops, rules.profile.sensitive_content)
+    sensitive.check_patch(command, ops, rules.profile.sensitive_content)
     check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(proposed_at))
     effective, redirected = confidence.gate(
         command, rules.profile, ops, before, proposed_at=proposed_at, proposal_id=proposal_id
@@ -85,65 +84,56 @@ def decide_patch(
         applied, content, content_bytes = _with_lifetimes(command, effective, rules, before, base_bytes, proposed_at)
     check_entry_evidence(before, content, rules.profile, rules.binding.binding_id)
     pending_item.check_pending(command, rules.profile, ops, effective, before, content)
-    created = head is None or head.deleted
-    return _draft(
-        command,
+    created = current is None or current.deleted
+    stored_ops = [_whole(before), *_bodies(applied)] if created else _bodies(applied)
+    decision = _decision(
         rules,
+        command.reason,
         content,
         content_bytes,
-        [_whole(before), *_bodies(applied)] if created else _bodies(applied),
+        stored_ops,
         hash_before=NO_CONTENT_HASH if created else sha256_hex(base_bytes),
-        redirected=redirected,
     )
+    return replace(_with_claims(decision, command), redirected=redirected)
 
 
-def decide_maintenance(command: PatchDocument, rules: WriteRules, head: Envelope | None) -> Decision:
-    """Decide a patch of the service's own upkeep, by the profile's upkeep rules.
-
-    It may write the sections that these rules name and the pending section only. The checks of confidence and evidence
-    do not apply, since it adds nothing new. Raises what the other checks of `decide_patch` raise.
-    """
-    return decide_within(command, rules, head, rules.profile.upkept_sections(rules.binding.binding_id))
+def decide_maintenance(command: PatchDocument, rules: WriteRules, current: Envelope | None) -> Decision:
+    """Decide a patch of the service's own upkeep, as `decide_within` the sections that upkeep rules name."""
+    return decide_within(command, rules, current, rules.profile.upkept_sections(rules.binding.binding_id))
 
 
 def decide_within(
     command: PatchDocument,
     rules: WriteRules,
-    head: Envelope | None,
+    current: Envelope | None,
     writable: Sequence[Pointer],
     *,
     confirmed_at: str | None = None,
 ) -> Decision:
-    """Decide a patch that the service has worked out itself; it may write the `writable` places only.
+    """Decide a patch that the service generated. It may write only below the `writable` pointers.
 
-    The checks of confidence and evidence do not apply. With `confirmed_at`, the patch applies a confirmed proposal: the
-    checks of sensitive content and of lifetimes apply, and its operations are not counted. Raises what the other checks
-    of `decide_patch` raise.
+    Confidence and evidence are not checked. With `confirmed_at`, the patch applies a confirmed proposal: sensitive
+    content and lifetimes are checked, the number of operations is not. Raises what the other checks of `decide_patch`
+    raise.
     """
     ops = _permitted_ops(command, rules, writable, is_counted=confirmed_at is None)
-    rules = _rules_of_version(rules, head)
-    before = _base(rules.binding, head)
+    rules = _rules_of_version(rules, current)
+    before = _base(rules.binding, current)
     base_bytes = canonical(before)
     if confirmed_at is None:
         content, content_bytes = _patched(ops, rules, before, base_bytes)
     else:
         ops, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, confirmed_at)
-        content_rules.check_patch(command, ops, rules.profile.sensitive_content)
+        sensitive.check_patch(command, ops, rules.profile.sensitive_content)
         check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(confirmed_at))
-    return _draft(
-        command, rules, content, content_bytes, _bodies(ops), hash_before=sha256_hex(base_bytes), redirected=()
+    decision = _decision(
+        rules, command.reason, content, content_bytes, _bodies(ops), hash_before=sha256_hex(base_bytes)
     )
+    return _with_claims(decision, command)
 
 
-def _draft(
-    command: PatchDocument,
-    rules: WriteRules,
-    content: Json,
-    content_bytes: bytes,
-    ops: list[Op],
-    *,
-    hash_before: str,
-    redirected: tuple[dict[str, Any], ...],
+def _decision(
+    rules: WriteRules, reason: Reason, content: Json, content_bytes: bytes, ops: list[Op], *, hash_before: str
 ) -> Decision:
     return Decision(
         schema_id=rules.schema.schema_id,
@@ -153,61 +143,45 @@ def _draft(
         content_bytes=content_bytes,
         ops=ops,
         hash_before=hash_before,
-        reason=command.reason,
+        reason=reason,
         binding_id=rules.binding.binding_id,
         profile_id=rules.profile.profile_id,
         profile_version=rules.profile.version,
         profile_sha256=rules.profile.sha256,
-        evidence=command.evidence,
-        confidence=command.confidence,
-        source_time=command.source_time,
-        redirected=redirected,
     )
 
 
-def decide_replacement(command: ReplaceDocument, rules: WriteRules, head: Envelope | None) -> Decision:
-    """Decide a PUT over the version `head` (None: there is none). Raises as `decide_patch`, but for the patch's own."""
-    named = rules.at(command.schema_id, command.schema_version)
-    if named is None:
-        raise BindingMismatch(
-            "The binding is for documents of another schema or version.",
-            schema_id=rules.schema.schema_id,
-            schema_version=rules.schema.version,
-        )
-    rules = named
-    # A patch cannot nest deeper than it may, by the bounds of its operations.
+def _with_claims(decision: Decision, command: PatchDocument) -> Decision:
+    return replace(decision, evidence=command.evidence, confidence=command.confidence, source_time=command.source_time)
+
+
+def decide_replacement(command: ReplaceDocument, rules: WriteRules, current: Envelope | None) -> Decision:
+    """Decide a PUT over the version `current`, if any. Raises what the checks of `decide_patch` raise."""
+    own, found = rules.schema, rules.at(command.schema_id, command.schema_version)
+    if found is None:
+        message = "The binding is for documents of another schema or version."
+        raise BindingMismatch(message, schema_id=own.schema_id, schema_version=own.version)
+    rules = found
+    # The depth of a patch is bounded when its operations are applied.
     check_depth({ROOT: command.content}, MAX_DEPTH)
     content_bytes = _bounded(command.content, rules, b"")
     path_policy.check_content(command.content, rules.profile.denied)
     _check_shape(command.content, rules, None)
-    return Decision(
-        schema_id=rules.schema.schema_id,
-        schema_version=rules.schema.version,
-        schema_sha256=rules.schema.digest,
-        content=command.content,
-        content_bytes=content_bytes,
-        ops=[_whole(command.content)],
-        hash_before=_hash_before(head),
-        reason=Reason.ADMIN_MIGRATION,
-        binding_id=rules.binding.binding_id,
-        profile_id=rules.profile.profile_id,
-        profile_version=rules.profile.version,
-        profile_sha256=rules.profile.sha256,
-        note=command.note,
-        evidence=command.evidence,
-    )
+    ops, reason = [_whole(command.content)], Reason.ADMIN_MIGRATION
+    decision = _decision(rules, reason, command.content, content_bytes, ops, hash_before=_hash_before(current))
+    return replace(decision, note=command.note, evidence=command.evidence)
 
 
-def decide_deletion(command: DeleteDocument, head: Envelope) -> Decision:
-    """Decide a DELETE of the version `head`."""
+def decide_deletion(command: DeleteDocument, current: Envelope) -> Decision:
+    """Decide a DELETE of the version `current`."""
     return Decision(
-        schema_id=head.schema_id,
-        schema_version=head.schema_version,
+        schema_id=current.schema_id,
+        schema_version=current.schema_version,
         schema_sha256=None,
         content=None,
         content_bytes=b"",
         ops=[{"op": "remove", "path": f"/{ROOT}"}],
-        hash_before=_hash_before(head),
+        hash_before=_hash_before(current),
         reason=Reason.ADMIN_MIGRATION,
         note=command.note,
         deleted=True,
@@ -229,24 +203,21 @@ def _permitted_ops(
     return ops
 
 
-def _rules_of_version(rules: WriteRules, head: Envelope | None) -> WriteRules:
+def _rules_of_version(rules: WriteRules, current: Envelope | None) -> WriteRules:
     """The rules for the stored version; a document that does not exist gets the binding's schema."""
-    if head is None or head.deleted:
+    if current is None or current.deleted:
         return rules
-    found = rules.at(head.schema_id, head.schema_version)
+    found = rules.at(current.schema_id, current.schema_version)
     if found is None:
-        raise BindingMismatch(
-            "The document has another schema or version than the binding; it must be migrated first.",
-            schema_id=head.schema_id,
-            schema_version=head.schema_version,
-        )
+        message = "The document has another schema or version than the binding; it must be migrated first."
+        raise BindingMismatch(message, schema_id=current.schema_id, schema_version=current.schema_version)
     return found
 
 
-def _base(binding: Binding, head: Envelope | None) -> Json:
-    if head is None or head.deleted:
+def _base(binding: Binding, current: Envelope | None) -> Json:
+    if current is None or current.deleted:
         return binding.initial_content or {}
-    return head.content
+    return current.content
 
 
 def _whole(content: Json) -> Op:
@@ -258,7 +229,7 @@ def _bodies(ops: Sequence[Operation]) -> list[Op]:
 
 
 def _patched(ops: list[Operation], rules: WriteRules, before: Json, base_bytes: bytes) -> tuple[Json, bytes]:
-    """Apply `ops` to a copy of `before`, check the outcome, and return it with its canonical bytes."""
+    """Apply `ops` to a copy of `before`, check the result, and return it with its canonical bytes."""
     _check_values(ops, rules, base_bytes)
     content = _apply(orjson.loads(base_bytes), ops)
     data = _bounded(content, rules, base_bytes)
@@ -268,7 +239,7 @@ def _patched(ops: list[Operation], rules: WriteRules, before: Json, base_bytes: 
 
 
 def _check_values(ops: list[Operation], rules: WriteRules, base_bytes: bytes) -> None:
-    """Raise LimitExceeded if the added values are longer than the document may become, before they are walked."""
+    """Raise LimitExceeded if the added values are longer than the document may become."""
     found = sum(len(canonical(op.value).decode()) for op in ops if op.verb in ("add", "replace"))
     if found > max(rules.binding.max_chars, len(base_bytes.decode())):
         raise LimitExceeded(limit="max_chars", allowed=rules.binding.max_chars, found=found)
@@ -277,7 +248,7 @@ def _check_values(ops: list[Operation], rules: WriteRules, base_bytes: bytes) ->
 def _with_lifetimes(
     command: PatchDocument, ops: list[Operation], rules: WriteRules, before: Json, base_bytes: bytes, now: str
 ) -> tuple[list[Operation], Json, bytes]:
-    """Add the operations that set when entries expire, and return them with the outcome of `_patched`."""
+    """Add the operations that set the expiry of entries, and return them with the result of `_patched`."""
     content, data = _patched(ops, rules, before, base_bytes)
     source_time = from_text(command.source_time or now)
     more = lifetime_ops(before, content, rules.profile, rules.binding.binding_id, source_time)
@@ -294,7 +265,7 @@ def _apply(base: Json, ops: list[Operation]) -> Json:
 
 
 def _bounded(content: Json, rules: WriteRules, bytes_before: bytes) -> bytes:
-    """Return the canonical bytes of `content`. The size is checked first, because all other checks cost by size."""
+    """Return the canonical bytes of `content`. Size comes first, because all other checks depend on it."""
     data = canonical(content)
     size = len(data.decode())
     # Content over the limit, because the profile became stricter, may shrink step by step.
@@ -304,7 +275,7 @@ def _bounded(content: Json, rules: WriteRules, bytes_before: bytes) -> bytes:
 
 
 def _check_shape(content: Json, rules: WriteRules, before: Json) -> None:
-    """Raise SchemaViolation or LimitExceeded if `content` does not match the schema or a section is too long."""
+    """Raise SchemaViolation, or LimitExceeded if a section is too long."""
     violations = rules.schema.violations(content)
     if violations:
         raise SchemaViolation(**violations.details(f"/{ROOT}"))
@@ -319,5 +290,5 @@ def _length(content: Json, name: str) -> int:
     return len(section) if isinstance(section, list) else 0
 
 
-def _hash_before(head: Envelope | None) -> str:
-    return NO_CONTENT_HASH if head is None or head.deleted else sha256_hex(canonical(head.content))
+def _hash_before(current: Envelope | None) -> str:
+    return NO_CONTENT_HASH if current is None or current.deleted else sha256_hex(canonical(current.content))

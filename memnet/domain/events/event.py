@@ -13,8 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
 from memnet.domain.core.evidence import BoundedEvidence
-from memnet.domain.core.identifiers import SEGMENT, check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import SEGMENT, UserScope, check_identifier
 from memnet.domain.core.timestamps import from_text, to_text
 
 PENDING_MARKERS = "repairs/events/"

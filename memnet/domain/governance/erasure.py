@@ -16,10 +16,9 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, MalformedRequest
-from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.job import PENDING_MARKERS as JOB_MARKS
 from memnet.domain.core.job import QUEUES
-from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.scope import StorageETag, UserScope, check_identifier
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.events.event import PENDING_MARKERS as EVENT_MARKS

@@ -15,8 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memnet.domain.core import signature
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.core.signature import PublicKey, SigningKey
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.governance.erasure import Erasure, Found, Status, kind_of

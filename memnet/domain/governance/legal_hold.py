@@ -13,8 +13,7 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.scope import Json, UserScope, check_identifier
 
 HOLDS = "holds/"
 """The prefix of all holds, outside of the users' prefixes: deleting a user's prefix does not delete them."""

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from memnet.domain.catalog.binding_check import check_family, overlap
 from memnet.domain.catalog.migration_model import Migration, Source, Target, place
 from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.catalog.profile_check import check_family, overlap
 from memnet.domain.catalog.schema import Schema
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import MemnetError
-from memnet.domain.core.problem import Problem
 from memnet.domain.core.scope import Json
+from memnet.domain.core.violations import Problem
 from memnet.domain.governance.migration_functions import check_steps, make
 
 Schemas = Mapping[tuple[str, str], Schema]

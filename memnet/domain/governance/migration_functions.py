@@ -18,8 +18,8 @@ from memnet.domain.core import json_patch
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import MemnetError, PatchMalformed, PatchNotApplicable
 from memnet.domain.core.json_patch import parse_patch, pointer
-from memnet.domain.core.problem import Problem
 from memnet.domain.core.scope import Json
+from memnet.domain.core.violations import Problem
 
 SOURCES: Final = "sources"
 APPLY: Final = "apply"

@@ -11,11 +11,10 @@ from enum import StrEnum
 import jsonpatch
 import orjson
 
-from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.document_family import DocumentFamily
+from memnet.domain.catalog.catalog import Catalog, WriteRules
 from memnet.domain.catalog.migration_model import Migration, Source, Target, place
 from memnet.domain.catalog.path_policy import ROOT
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.catalog.rules import DocumentFamily
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import MemnetError, ProfileForbidden, SchemaViolation
 from memnet.domain.core.json_patch import Op

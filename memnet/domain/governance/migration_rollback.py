@@ -6,9 +6,9 @@ import orjson
 
 from memnet.domain.catalog.migration_model import Migration
 from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, Json
 from memnet.domain.documents.commands import DeleteDocument, IfAbsent, IfMatch, ReplaceDocument
 from memnet.domain.documents.envelope import Envelope, change_id

@@ -13,8 +13,7 @@ import orjson
 from memnet.domain.core import signature
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, MalformedRequest
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.core.signature import PublicKey, SigningKey
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.governance.erasure import CLEAN_SCANS, Found, Status, Store

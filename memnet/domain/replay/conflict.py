@@ -13,11 +13,11 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Json, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
-from memnet.domain.documents.commands import Evidence
 from memnet.domain.replay.proposal import ConflictDetails, Proposal, Request, load_proposal
 
 BACKOFF = (
@@ -84,7 +84,7 @@ class Conflict:
     next_attempt_at: str | None
     """When it is due; None: none is scheduled."""
     confidence: float
-    evidence: Evidence
+    evidence: EvidenceMembers
     idempotency_key: str
     """The key of the first request; the others are "<key>#rebase-<n>"."""
     rebases: int

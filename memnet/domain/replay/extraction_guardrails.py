@@ -13,8 +13,7 @@ from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.context.routing import read_entries
 from memnet.domain.core.error_code import ErrorCode
-from memnet.domain.core.invisible_characters import strip_invisible
-from memnet.domain.core.sentences import traces
+from memnet.domain.core.text import strip_invisible, traces
 from memnet.domain.documents.sensitive import is_sensitive, redact_secrets
 from memnet.domain.events.event import MAX_WORDS
 from memnet.domain.replay.extraction import (

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import orjson
 
-from memnet.domain.catalog.extraction_rules import ExtractionRules
 from memnet.domain.catalog.path_policy import ROOT, lies_within
 from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.rules import ExtractionRules
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.invisible_characters import INVISIBLE
 from memnet.domain.core.json_patch import Pointer, pointer, pointer_text
 from memnet.domain.core.scope import Json
+from memnet.domain.core.text import INVISIBLE
 from memnet.domain.replay.extraction import SourceDocument
 from memnet.domain.replay.snapshot import Message
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from memnet.domain.core.access import Reason
+from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.json_patch import Op
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json, UserScope
-from memnet.domain.documents.commands import Evidence, IfAbsent, IfMatch, PatchDocument
+from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.documents.rebase import RebaseConflict, RebaseOutcome
 
 ALREADY_THERE = "already_there"
@@ -32,7 +33,7 @@ class Proposal:
     base: Json
     ops: Sequence[Op]
     confidence: float
-    evidence: Evidence
+    evidence: EvidenceMembers
     on_behalf_of: str
     """The principal that submitted the conversation."""
     source_time: str | None = None

@@ -12,15 +12,14 @@ from memnet.domain.catalog import path_policy
 from memnet.domain.catalog.entry_template import TEXT, Entry, fill, kept_by_service, renew
 from memnet.domain.catalog.path_policy import ROOT, lies_within, touches
 from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.catalog.schema import Schema
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import FieldDenied, MemnetError, PatchNotApplicable
-from memnet.domain.core.invisible_characters import has_invisible_characters
 from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, pointer, pointer_text, resolve
 from memnet.domain.core.scope import Json
-from memnet.domain.core.text_normalization import normalized_text
+from memnet.domain.core.text import has_invisible_characters, normalized_text
 from memnet.domain.documents.array_matching import count_items
 from memnet.domain.documents.entry import covers, joins, names_messages, rule_of
 from memnet.domain.documents.pending_item import carry

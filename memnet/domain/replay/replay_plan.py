@@ -6,13 +6,11 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, InvalidIdentifier
-from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.core.identifiers import RESERVED
-from memnet.domain.core.scope import Json, UserScope
-from memnet.domain.documents.commands import Evidence
+from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, EvidenceMembers
+from memnet.domain.core.scope import RESERVED, Json, UserScope
 from memnet.domain.documents.rebase import Rebased, rebase
 from memnet.domain.events.event import MAX_DIGEST, MAX_WORDS
 from memnet.domain.replay.extraction import Digest, Extraction, ProposedPatch, SourceDocument
@@ -199,7 +197,7 @@ def _event(snapshot: Snapshot, digest: Digest) -> Json:
     }
 
 
-def _bounded(evidence: Evidence, message_ids: Sequence[str]) -> Evidence:
+def _bounded(evidence: EvidenceMembers, message_ids: Sequence[str]) -> EvidenceMembers:
     """Return the evidence with the first message ids, as many as its size limit allows."""
     left = MAX_EVIDENCE_BYTES - len(canonical({**evidence, "message_ids": []}))
     kept: list[str] = []

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memnet.domain.catalog.extraction_rules import RULES_CONFIDENCE, TriggerPhrase
 from memnet.domain.catalog.path_policy import ROOT
-from memnet.domain.core.invisible_characters import strip_invisible
+from memnet.domain.catalog.rules import RULES_CONFIDENCE, TriggerPhrase
 from memnet.domain.core.json_patch import pointer, pointer_text
-from memnet.domain.core.sentences import names, sentences, words
+from memnet.domain.core.text import names, sentences, strip_invisible, words
 from memnet.domain.documents.sensitive import is_sensitive
 from memnet.domain.replay.extraction import ModelOutput, OutputDigest
 from memnet.domain.replay.extraction_guardrails import ExtractionContext, routed_ids

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed
-from memnet.domain.core.identifiers import SEGMENT, check_identifier
-from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.scope import SEGMENT, Actor, UserScope, check_identifier
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
 from memnet.domain.events.event import Time, Word

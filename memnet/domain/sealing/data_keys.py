@@ -7,8 +7,7 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
-from memnet.domain.core.identifiers import SEGMENT
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import SEGMENT, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.sealing.sealing import WrappedKey, from_base64, to_base64
 

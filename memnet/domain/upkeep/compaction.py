@@ -7,8 +7,8 @@ limits, or each section is down to the number that it keeps.
 from collections import defaultdict
 from datetime import datetime
 
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.catalog.catalog import ProtectedSections, WriteRules
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import pointer
 from memnet.domain.core.scope import Json
@@ -21,7 +21,6 @@ from memnet.domain.documents.entry import (
     value_of,
     with_sources_of_targets,
 )
-from memnet.domain.documents.protected_sections import ProtectedSections
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan
 from memnet.domain.upkeep.section_editor import ContentEditor
 

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
+from memnet.domain.catalog.catalog import ProtectedSections, WriteRules
 from memnet.domain.catalog.path_policy import ROOT
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.json_patch import pointer
 from memnet.domain.core.scope import Json
@@ -12,7 +12,6 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents.confidence import text_of
 from memnet.domain.documents.entry import confidence_of, evidence_of, is_stale, verified_at
 from memnet.domain.documents.pending_item import pending_item
-from memnet.domain.documents.protected_sections import ProtectedSections
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan
 from memnet.domain.upkeep.section_editor import ContentEditor, SectionEditor
 

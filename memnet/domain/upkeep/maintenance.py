@@ -9,16 +9,13 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.catalog.catalog import Catalog, ProtectedSections, WriteRules
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, Evidence
-from memnet.domain.core.identifiers import RESERVED
 from memnet.domain.core.json_patch import Op, pointer
-from memnet.domain.core.scope import DocumentKey, ETag, Json
+from memnet.domain.core.scope import RESERVED, DocumentKey, ETag, Json
 from memnet.domain.documents.entry import entries_at, entry_identity
-from memnet.domain.documents.protected_sections import ProtectedSections
 from memnet.domain.events.event import MAX_DIGEST, Event
 
 ID_CHARS = 40

@@ -6,14 +6,13 @@ from operator import itemgetter
 
 import orjson
 
+from memnet.domain.catalog.catalog import ProtectedSections, WriteRules
 from memnet.domain.catalog.path_policy import ROOT
-from memnet.domain.catalog.write_rules import WriteRules
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import PatchMalformed
 from memnet.domain.core.json_patch import Op, pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import entries_at, is_expired
-from memnet.domain.documents.protected_sections import ProtectedSections
 from memnet.domain.upkeep.maintenance import Detail, EntryAction, MaintenancePlan, Step
 
 

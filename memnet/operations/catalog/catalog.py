@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping
 
-from memnet.catalog import Catalog
-from memnet.domain.catalog.catalog_text import TextKind, TextName, texts_of
+from memnet.domain.catalog.catalog import Catalog, TextKind, TextName, texts_of
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.schema import InvalidSchema, Schema
+from memnet.domain.catalog.schema import InvalidSchema, Schema, referenced, schema_uri
 from memnet.domain.catalog.schema_additive import ADDITIVE_TO
-from memnet.domain.catalog.schema_check import referenced, schema_uri
 from memnet.domain.core import cursor as cursors
 from memnet.domain.core.canonical_json import parse
 from memnet.domain.core.errors import CatalogConflict, MalformedRequest, ProfileForbidden, SchemaNotFound
 from memnet.domain.core.scope import Actor, Json
 from memnet.paging import bounded
 from memnet.ports import Page, StoreConflict
+from memnet.service import Service
 from memnet.stores import CatalogTexts
 
 MAX_TEXTS = 32
@@ -21,21 +20,22 @@ MAX_TEXTS = 32
 _LISTING = "profiles"
 
 
-async def get_profile(profile_id: str, *, actor: Actor, catalog: Catalog) -> Profile:
+async def get_profile(profile_id: str, actor: Actor, service: Service) -> Profile:
     """Return a profile.
 
     Raises:
         ProfileNotFound: There is no such profile.
         ProfileForbidden: The profile is for other principals.
     """
-    profile = catalog.profile(profile_id)
-    if not catalog.shows(profile_id, actor):
+    profile = service.catalog.profile(profile_id)
+    if not service.catalog.shows(profile_id, actor):
         raise ProfileForbidden
     return profile
 
 
-async def list_profiles(*, actor: Actor, limit: int, cursor: str | None, catalog: Catalog) -> Page[Profile]:
+async def list_profiles(actor: Actor, service: Service, *, limit: int, cursor: str | None) -> Page[Profile]:
     """Return the profiles that `actor` may see, in the order of their ids. Raises InvalidCursor."""
+    catalog = service.catalog
     after = "" if cursor is None else cursors.decode(_LISTING, cursor)
     names = [name for name in sorted(catalog.profiles) if name > after and catalog.shows(name, actor)]
     page = names[:limit]
@@ -43,10 +43,10 @@ async def list_profiles(*, actor: Actor, limit: int, cursor: str | None, catalog
     return Page([catalog.profiles[name] for name in page], more)
 
 
-async def get_schema(schema_id: str, version: str, *, catalog: Catalog) -> Schema:
+async def get_schema(schema_id: str, version: str, service: Service) -> Schema:
     """Return a version of a schema. Raises SchemaNotFound."""
     try:
-        return catalog.schema(schema_id, version)
+        return service.catalog.schema(schema_id, version)
     except KeyError:
         raise SchemaNotFound from None
 
@@ -82,7 +82,7 @@ async def register_catalog(catalog: Catalog, *, texts: CatalogTexts, create: boo
 async def read_schema(
     schema_id: str, version: str, known: Mapping[tuple[str, str], Schema], *, texts: CatalogTexts
 ) -> Mapping[tuple[str, str], Schema]:
-    """Return `known` with a schema version of another release, and all it needs, from the texts in the container.
+    """Return `known` with a stored schema version of another release, and all that it needs.
 
     Returns `known` itself if a text is missing, invalid or one too many. Every text is checked as when a process
     starts, so an additive version has been proven additive. Raises Unavailable.

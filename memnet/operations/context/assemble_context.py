@@ -8,8 +8,7 @@ from memnet.domain.context import context, routing
 from memnet.domain.context.context import AssembleContext, AssembledContext, Candidate, ContextDocument, ContextEvents
 from memnet.domain.context.routing import Route, RoutingReason
 from memnet.domain.core.errors import HistoryCorrupt, MemnetError, ProfileForbidden, SearchUnavailable, Unavailable
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import Json
+from memnet.domain.core.scope import Json, check_identifier
 from memnet.domain.documents import envelope
 from memnet.domain.events.event_search import EventQuery, FoundEvent
 from memnet.operations.events.search_events import search_events

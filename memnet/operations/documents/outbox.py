@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class SweepReport:
-    """Counts of a sweep: documents listed, outboxes emptied, documents left for the next sweep, and broken ones."""
+    """The counts of a sweep: documents listed, trimmed, postponed to the next sweep, and broken."""
 
     listed: int = 0
     trimmed: int = 0
@@ -30,7 +30,7 @@ class SweepReport:
 
 
 async def flush_outbox(scope: UserScope, records: Sequence[Record], *, audit: AuditLog) -> None:
-    """Append records of a committed version to the audit log; safe to repeat, and safe to run concurrently.
+    """Append records of a committed version to the audit log. Safe to repeat and to run concurrently.
 
     Pass only records that a confirmed read or write of the document held: an attempt that was not committed must
     leave no record.

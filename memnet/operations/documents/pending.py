@@ -31,7 +31,7 @@ class ListedPending:
 
 
 async def list_pending(scope: UserScope, service: Service, *, limit: int, cursor: str | None) -> Page[ListedPending]:
-    """Return the pending items of up to `limit` documents (25 at most), in the order of the documents' names.
+    """Return the pending items of up to `limit` documents (25 at most) in name order.
 
     A page may be empty before the end.
 

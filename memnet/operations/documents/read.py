@@ -1,8 +1,7 @@
 """Read documents: one of them, now or at an earlier time, or the list of a user's documents."""
 
 from memnet.domain.core.errors import DocumentNotFound
-from memnet.domain.core.identifiers import check_identifier, check_path_prefix
-from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.scope import DocumentKey, UserScope, check_identifier, check_path_prefix
 from memnet.domain.documents import envelope
 from memnet.domain.documents.envelope import DocumentView
 from memnet.domain.history import reconstruction
@@ -12,7 +11,7 @@ from memnet.stores import ListedDocument, read_history
 
 
 async def get_document(key: DocumentKey, service: Service, *, as_of: str | None = None) -> DocumentView:
-    """Return the current version or, with `as_of` (an RFC 3339 time or a change_id), the version at that time.
+    """Return the current version, or the version at `as_of` (an RFC 3339 time or a change_id).
 
     An earlier version is rebuilt from the audit records alone, and each link is checked.
 
@@ -41,7 +40,7 @@ async def get_document(key: DocumentKey, service: Service, *, as_of: str | None 
 async def list_documents(
     scope: UserScope, service: Service, *, namespace: str | None, prefix: str | None, limit: int, cursor: str | None
 ) -> Page[ListedDocument]:
-    """Return up to `limit` documents in name order; `prefix` is of the path, within `namespace` or any namespace.
+    """Return up to `limit` documents in name order, by namespace and path prefix.
 
     Deleted documents are left out, so a page may be short; it is empty only at the end.
 

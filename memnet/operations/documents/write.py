@@ -11,12 +11,12 @@ from functools import partial
 from typing import TypeVar
 
 from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.sensitive_rules import STRICTEST
+from memnet.domain.catalog.rules import STRICTEST
 from memnet.domain.core.errors import BindingMismatch, DocumentNotFound, HistoryCorrupt, MemnetError, Unavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.documents import commit, content_rules, envelope
+from memnet.domain.documents import commit, envelope, sensitive
 from memnet.domain.documents.audit_record import read_record, record_bytes
 from memnet.domain.documents.audit_values import SALT_BYTES, Sealing
 from memnet.domain.documents.commands import (
@@ -75,9 +75,9 @@ async def replace_document(command: ReplaceDocument, service: Service) -> WriteR
     def decide(current: Envelope | None) -> Decision:
         decision = decide_replacement(command, rules, current)
         # Not part of the decision: a migration carries over what is stored, whatever it is.
-        content_rules.check_content(command.content, rules.profile.sensitive_content)
+        sensitive.check_content(command.content, rules.profile.sensitive_content)
         remarks = {"note": command.note, "evidence": command.evidence}
-        content_rules.check_remarks(remarks, rules.profile.sensitive_content)
+        sensitive.check_remarks(remarks, rules.profile.sensitive_content)
         return decision
 
     return await commit_change(command, decide, service)
@@ -94,7 +94,7 @@ async def delete_document(command: DeleteDocument, service: Service) -> WriteRes
     def decide(current: Envelope | None) -> Decision:
         if current is None:
             raise DocumentNotFound()
-        content_rules.check_remarks({"note": command.note}, STRICTEST)
+        sensitive.check_remarks({"note": command.note}, STRICTEST)
         return decide_deletion(command, current)
 
     return await commit_change(command, decide, service)
@@ -220,7 +220,7 @@ class _RecordKey:
         return found
 
     async def sealing(self) -> Sealing:
-        """Return what seals one attempt's record.
+        """Return the sealing of one attempt's record.
 
         The first key of a user is created here. A dry run only checks that the vault could wrap it.
         """
@@ -239,9 +239,7 @@ class _RecordKey:
 
 
 def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[StoredBlob, Envelope] | None:
-    """The version this process last saw, if it is the one the client names: that saves a read, and the conditional PUT
-    still checks it.
-    """
+    """Return the cached version if the client names it. The conditional PUT still checks it."""
     if command.dry_run or not isinstance(command.precondition, IfMatch):
         return None
     stored = documents.recall(command.key)
@@ -252,7 +250,7 @@ def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[Stored
 async def _current(
     command: WriteCommand, documents: DocumentStore, remembered: tuple[StoredBlob, Envelope] | None
 ) -> tuple[StoredBlob | None, Envelope | None]:
-    """The document as it is stored, or the remembered version if there is one."""
+    """Return the remembered version, or else the stored one."""
     if remembered is not None:
         return remembered
     stored = await documents.get(command.key)
@@ -260,7 +258,7 @@ async def _current(
 
 
 async def _check_fence(version: Envelope | None, command: WriteCommand, documents: DocumentStore) -> None:
-    """Check for an erasure, which writes tombstones over the documents it lists.
+    """Raise ErasureRunning if an erasure may have missed this document.
 
     It misses a document that was being created when its fence was written. So a creation checks the fence after the
     write, and the first change checks it before.
@@ -272,7 +270,7 @@ async def _check_fence(version: Envelope | None, command: WriteCommand, document
 async def _check_storing(
     current: Envelope | None, carried: tuple[Record, ...], has_key: bool, command: WriteCommand, service: Service
 ) -> None:
-    """Raise for a dry run what the stores would raise for the write, which creates a document, a key or records."""
+    """Raise the errors of the stores that the write would raise, for a dry run."""
     await service.documents.check_writing(command.key.scope.tenant_id)
     is_full = commit.outbox_is_full(carried)
     for record in carried if is_full else ():
@@ -284,7 +282,7 @@ async def _check_storing(
 
 
 async def _applied_before(current: Envelope | None, command: WriteCommand, service: Service) -> AppliedRequest | None:
-    """The applied request that this one repeats, from the blob's ring or the audit log; None if it is new."""
+    """Return the applied request that this one repeats, from the ring or the audit log, or None."""
     try:
         settled = commit.match_request(current, command)
     except DocumentNotFound:

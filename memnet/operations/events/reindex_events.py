@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from memnet.domain.core.errors import ErasureRunning, ReindexNotFound, Unavailable
-from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.scope import StorageETag
+from memnet.domain.core.scope import StorageETag, check_identifier
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.events.event import EventKey, StoredEvent, load
 from memnet.domain.events.index_layout import (

@@ -5,7 +5,7 @@ import logging
 
 from memnet.domain.core.errors import EventExists, Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.domain.documents import content_rules
+from memnet.domain.documents import sensitive
 from memnet.domain.events.event import Event, StoredEvent, WrittenEvent, place
 from memnet.ports import StoreConflict
 from memnet.service import Service
@@ -37,7 +37,7 @@ async def write_event(
         InvalidIdentifier, Unavailable.
     """
     if is_live:
-        content_rules.check_event(event)
+        sensitive.check_event(event)
     stored, mark_id = place(event, scope), service.ids.new()
     created, marked = await asyncio.gather(
         _create(stored, service.events), service.events.mark(stored.key, mark_id), return_exceptions=True

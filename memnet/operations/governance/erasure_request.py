@@ -9,8 +9,7 @@ from functools import partial
 
 from memnet.domain.core.canonical_json import sha256_hex
 from memnet.domain.core.errors import ErasureNotFound, ErasureRunning, HistoryCorrupt, Unavailable
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import Actor, DocumentKey, StorageETag, UserScope
+from memnet.domain.core.scope import Actor, DocumentKey, StorageETag, UserScope, check_identifier
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import envelope
 from memnet.domain.governance import erasure as erasures

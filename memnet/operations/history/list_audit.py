@@ -5,9 +5,8 @@ from functools import partial
 
 from memnet.domain.core import cursor as cursors
 from memnet.domain.core.errors import HistoryCorrupt, InvalidCursor, MalformedRequest
-from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.scope import DocumentKey, UserScope, check_identifier
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_bytes
 from memnet.domain.documents.audit_values import public_view

@@ -6,7 +6,7 @@ from functools import partial
 
 import orjson
 
-from memnet.domain.catalog.sensitive_rules import STRICTEST
+from memnet.domain.catalog.rules import STRICTEST
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import (
@@ -25,7 +25,7 @@ from memnet.domain.core.scope import Actor, StorageETag, UserScope
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.commands import WriteResult
-from memnet.domain.documents.content_rules import check_remarks
+from memnet.domain.documents.sensitive import check_remarks
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, conflict_key
 from memnet.domain.replay.proposal import ConflictDetails, Request, next_attempt

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, Unavailable
-from memnet.domain.core.identifiers import check_identifier
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.sealing import data_keys, sealing
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.catalog.catalog import WriteRules, protected_sections
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import (
     CatalogConflict,
@@ -24,12 +25,10 @@ from memnet.domain.core.errors import (
     Unavailable,
     VaultUnavailable,
 )
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfMatch, PatchDocument
 from memnet.domain.documents.envelope import Envelope
-from memnet.domain.documents.protected_sections import protected_sections
 from memnet.domain.documents.write_decision import Decision, decide_maintenance
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.freshness import plan_freshness

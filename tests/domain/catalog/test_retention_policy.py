@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from memnet.domain.catalog.profile import RetentionRules
-from memnet.domain.catalog.retention_check import check_ceilings, check_rules
 from memnet.domain.catalog.retention_policy import (
     Ceilings,
     Kind,
@@ -19,6 +18,7 @@ from memnet.domain.catalog.retention_policy import (
     Tally,
     count_expired,
 )
+from memnet.domain.catalog.rules_check import check_ceilings, check_rules
 from memnet.domain.core.timestamps import to_text
 from tests.domain.samples import small_rules
 
@@ -54,7 +54,7 @@ def test_a_tenants_limits_take_the_place_of_the_organisations() -> None:
         b'"tenants":{"strict":{"events_max_days":30},"long":{"audit_max_days":4000,"audit_min_days":3650},'
         b'"free":{"events_max_days":null}}}'
     )
-    rules = {"a": {"events_days": 200, "audit_days": 400}}
+    rules: dict[str, dict[str, int | None]] = {"a": {"events_days": 200, "audit_days": 400}}
 
     def days(tenant: str) -> tuple[int | None, int | None]:
         found = policy(ceilings.of(tenant), **rules)
@@ -134,7 +134,7 @@ def test_a_limit_that_cannot_be_is_refused(body: Any) -> None:
         Ceilings.model_validate_json(body)
 
 
-def test_a_floor_above_its_ceiling_is_told_also_where_a_tenant_makes_it_so() -> None:
+def test_a_minimum_above_its_maximum_is_reported_for_tenants_too() -> None:
     ceilings = Ceilings.model_validate_json(
         b'{"audit_min_days":365,"audit_max_days":700,"jobs_min_days":9,"jobs_max_days":8,'
         b'"tenants":{"t1":{"audit_max_days":100}}}'
@@ -146,7 +146,7 @@ def test_a_floor_above_its_ceiling_is_told_also_where_a_tenant_makes_it_so() -> 
     ]
 
 
-def test_a_profile_outside_the_limits_is_told() -> None:
+def test_a_profile_outside_the_limits_is_reported() -> None:
     profile = small_rules(retention_rules={"events_days": 9, "audit_days": 5, "jobs_days": 7}).profile
     limits = Limits(events_max_days=8, audit_min_days=6, jobs_min_days=7, jobs_max_days=7)
     assert [(problem.pointer, problem.reason) for problem in check_rules(profile, limits)] == [

@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain.catalog.schema import InvalidSchema, Schema
-from memnet.domain.catalog.schema_check import DIALECT, schema_uri
+from memnet.domain.catalog.schema import DIALECT, InvalidSchema, Schema, schema_uri
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.violations import MAX_REPORTED
 
 SECRET = "Zanzibar-77"
 
 
-def body(schema_id: str = "t", version: str = "1", **keywords: Any) -> dict[str, Any]:
-    return {"$schema": DIALECT, "$id": schema_uri(schema_id, version), "type": "object", **keywords}
+def body(name: tuple[str, str] = ("t", "1"), /, **keywords: Any) -> dict[str, Any]:
+    return {"$schema": DIALECT, "$id": schema_uri(*name), "type": "object", **keywords}
 
 
 def compiled(**keywords: Any) -> Schema:
@@ -167,7 +166,7 @@ def test_of_alternatives_the_only_one_with_the_right_type_is_reported() -> None:
          " linear time (no look-around, no back-references)"),
         (body(patternProperties={"(a)\\1": {}}), "/patternProperties/(a)\\1", "is not a regular expression that runs"
          " in linear time (no look-around, no back-references)"),
-        (body(properties={"a": {"$id": "memnet:u:1"}}), "/properties/a/$id", "stands only at the top"),
+        (body(properties={"a": {"$id": "memnet:u:1"}}), "/properties/a/$id", "is only allowed at the top"),
         (body(properties={"a": {"$ref": "#/$defs/b"}}), "/properties/a/$ref",
          "refers to a place that the schema does not have"),
         (body(properties={"a": {"$ref": "#anchor"}}), "/properties/a/$ref",
@@ -230,7 +229,7 @@ def test_a_reference_may_lead_to_a_boolean_schema() -> None:
 
 
 def test_references_between_registered_schemas_work_by_their_id() -> None:
-    word = body("u", "2", **{"$defs": {"word": {"type": "string", "$anchor": "w"}}})
+    word = body(("u", "2"), **{"$defs": {"word": {"type": "string", "$anchor": "w"}}})
     registered = {schema_uri("u", "2"): word}
     for reference in ("memnet:u:2#/$defs/word", "memnet:u:2#w"):
         schema = Schema.compile("t", "1", body(properties={"a": {"$ref": reference}}), registered)
@@ -241,8 +240,8 @@ def test_references_between_registered_schemas_work_by_their_id() -> None:
 
 
 def test_schemas_may_refer_to_each_other() -> None:
-    one = body("one", "1", properties={"two": {"$ref": "memnet:two:1"}})
-    two = body("two", "1", properties={"one": {"$ref": "memnet:one:1"}, "n": {"type": "integer"}})
+    one = body(("one", "1"), properties={"two": {"$ref": "memnet:two:1"}})
+    two = body(("two", "1"), properties={"one": {"$ref": "memnet:one:1"}, "n": {"type": "integer"}})
     registered = {schema_uri("one", "1"): one, schema_uri("two", "1"): two}
 
     schema = Schema.compile("one", "1", one, registered)

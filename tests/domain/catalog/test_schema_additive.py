@@ -5,9 +5,8 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from memnet.domain.catalog.schema import InvalidSchema, Schema
+from memnet.domain.catalog.schema import DIALECT, InvalidSchema, Schema, check_schema, schema_uri
 from memnet.domain.catalog.schema_additive import ADDITIVE_TO
-from memnet.domain.catalog.schema_check import DIALECT, check_schema, schema_uri
 
 FIRST: dict[str, Any] = {
     "$schema": DIALECT,

@@ -105,13 +105,13 @@ def test_a_single_entry_needs_no_lead() -> None:
     assert disambiguate(UNMATCHED, ["gamma"], (0.41,), OPEN).id == "gamma"
 
 
-def test_without_a_ranking_nothing_changes_but_what_is_told() -> None:
+def test_without_a_ranking_only_the_report_differs() -> None:
     found = disambiguate(AMBIGUOUS, ["alpha", "beta"], None, RULES)
     assert (found.id, found.reason, found.semantic_score) == (None, RoutingReason.AMBIGUOUS, None)
     assert found.debug()["semantic"] == {"outcome": "unavailable", "scores": {}}
 
 
-def test_what_is_told_of_a_decision() -> None:
+def test_the_report_of_a_decision() -> None:
     found = disambiguate(AMBIGUOUS, ["alpha", "beta"], (0.3, 0.7), RULES)
     assert found.debug() == {
         "deterministic_score": 0.5,
@@ -123,7 +123,7 @@ def test_what_is_told_of_a_decision() -> None:
     assert "semantic" not in Route(None, RoutingReason.NO_MATCH).debug()
 
 
-def test_not_more_than_the_best_are_told() -> None:
+def test_only_the_best_candidates_are_reported() -> None:
     asked = [f"e{n}" for n in range(MAX_LISTED + 3)]
     found = disambiguate(UNMATCHED, asked, [n / 100 for n in range(len(asked))], OPEN)
     assert list(found.debug()["semantic"]["scores"]) == asked[::-1][:MAX_LISTED]

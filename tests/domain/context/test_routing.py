@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memnet.domain.catalog.profile import RoutingRules
 from memnet.domain.context.routing import MAX_TEXT, Route, RoutingReason, read_entries, route
-from memnet.domain.core.folding import fold
+from memnet.domain.core.text import fold
 
 RULES = RoutingRules(
     source_binding="s", entries="/index", id_field="id", alias_fields=("aliases", "name"), keyword_fields=("keywords",)

@@ -1,10 +1,22 @@
-"""The role table: closed, and strict about reasons."""
+"""Roles: what each operation and each reason of a patch requires."""
+
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
-from memnet.domain.core.access import ROLE_OF_REASON, ROLES, Role, permit, permit_anywhere
+from memnet.domain.core.access import (
+    HISTORY,
+    ROLE_OF_REASON,
+    ROLES,
+    Reason,
+    Role,
+    permit,
+    permit_anywhere,
+    permit_history,
+    permit_ops,
+)
 from memnet.domain.core.errors import RoleRequired, TenantForbidden
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor
 
 
@@ -36,12 +48,31 @@ def test_without_a_tenant_the_role_alone_decides(operation: str, role: Role) -> 
 
 @pytest.mark.parametrize("reason", Reason)
 @pytest.mark.parametrize("role", Role)
-def test_a_reason_takes_its_own_role_and_no_other(reason: Reason, role: Role) -> None:
+def test_a_reason_requires_its_own_role(reason: Reason, role: Role) -> None:
     if role is ROLE_OF_REASON.get(reason):
         permit("patch_document", actor(role.value), ["t1"], "t1", reason)
     else:
         with pytest.raises(RoleRequired):
             permit("patch_document", actor(role.value), ["t1"], "t1", reason)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_earlier_versions_and_stored_values_require_roles_of_their_own(role: Role) -> None:
+    checks: list[tuple[frozenset[Role], Callable[[], None]]] = [
+        (HISTORY, lambda: permit_history(actor(role.value), ["t1"], "t1"))
+    ]
+    for verb in ("test", "copy", "move"):
+        checks.append((ROLES["get_document"], partial(permit_ops, [{"op": "add"}, {"op": verb}], actor(role.value))))
+    for sufficient, check in checks:
+        if role in sufficient:
+            check()
+        else:
+            with pytest.raises(RoleRequired) as refusal:
+                check()
+            assert refusal.value.details == {"roles": sorted(sufficient)}
+    permit_ops([{"op": "add"}, {"op": "remove"}], actor(role.value))
+    with pytest.raises(TenantForbidden):
+        permit_history(actor(role.value), ["t2"], "t1")
 
 
 def test_only_the_administrator_replaces_and_deletes() -> None:

@@ -25,56 +25,35 @@ REFUSED = {
     "white space": b" \n\t ",
     "a word": b"hello",
     "two values": b"{} {}",
-    "garbage behind the value": b'{"a": 1}x',
     "a NUL behind the value": b"{}\x00",
     "an open object": b'{"a": 1',
     "a trailing comma": b'{"a": 1,}',
-    "a trailing comma in an array": b"[1,]",
     "a comment": b"{} // no",
-    "single quotes": b"{'a': 1}",
-    "a name without quotes": b"{a: 1}",
     "Python's literals": b"[True]",
     "a leading zero": b"[01]",
-    "a plus sign": b"[+1]",
-    "a bare point": b"[.5]",
-    "an ending point": b"[5.]",
-    "hexadecimal": b"[0x10]",
-    "digits of another script": "[١]".encode(),  # noqa: RUF001
     "a line break in a string": b'["a\nb"]',
-    "a tabulator in a string": b'["a\tb"]',
-    "an unknown escape": b'["\\x41"]',
-    "a short escape": b'["\\u12"]',
-    "a non-breaking space": "\u00a0{}".encode(),
     "NaN": b"[NaN]",
     "Infinity": b"[Infinity]",
     "-Infinity": b'{"a": -Infinity}',
     "a number beyond a double": b"[1e999]",
-    "a negative number beyond a double": b"[-1E+400]",
     "an integer of 65 bits": b"[18446744073709551616]",
     "a negative integer of 65 bits": b"[-9223372036854775809]",
     "an integer of a hundred thousand digits": b"[" + b"9" * 100_000 + b"]",
     "a name twice": b'{"a": 1, "a": 2}',
-    "a name twice with one value": b'{"a": 1, "a": 1}',
     "a name twice, once escaped": b'{"a": 1, "\\u0061": 2}',
     "a name twice deep down": b'[{"x": [{"a": {"b": 1, "c": 2, "b": 3}}]}]',
     "an empty name twice": b'{"": 1, "": 2}',
     "a lone high surrogate": b'["\\ud800"]',
-    "a lone low surrogate": b'["\\udc00 "]',
     "surrogates in the wrong order": b'["\\udc00\\ud800"]',
     "a lone surrogate in a name": b'{"\\udfff": 1}',
     "a lone surrogate deep down": b'{"a": [{"b": "x\\ud83d"}]}',
     "a byte order mark": b"\xef\xbb\xbf{}",
     "UTF-16": '{"a": 1}'.encode("utf-16"),
     "UTF-16 without a mark": '{"a": 1}'.encode("utf-16-le"),
-    "UTF-32": "{}".encode("utf-32"),
     "Latin-1": '["\u00e9"]'.encode("latin-1"),
     "an overlong slash": b'["\xc0\xaf"]',
-    "an overlong NUL": b'["\xe0\x80\x80"]',
     "a surrogate in UTF-8": b'["\xed\xa0\x80"]',
-    "a cut sequence": b'["\xf0\x9f\x98"]',
-    "beyond Unicode": b'["\xf4\x90\x80\x80"]',
     "a hundred thousand brackets": b"[" * 100_000,
-    "a hundred thousand closed brackets": b"[" * 100_000 + b"]" * 100_000,
     "a hundred thousand objects": b'{"a":' * 100_000,
 }
 
@@ -159,7 +138,7 @@ def test_hostile_bodies_are_refused_before_they_cost_much(body: Any, why: Any) -
         parse(body)
 
 
-def test_many_values_beside_each_other_are_no_depth() -> None:
+def test_siblings_do_not_count_as_depth() -> None:
     assert len(parse(b"[" + b"[]," * 300_000 + b"[]]")) == 300_001
 
 

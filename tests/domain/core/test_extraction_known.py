@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from memnet.domain.replay.prompt_input import NAME
 from tests.domain.extraction_samples import CONTENTS, SAID, add, dynamic, judged, project, set_to, subject_of
 
 KNOWN = [
@@ -56,3 +57,12 @@ def test_another_source_of_what_waits_is_let_through_and_the_same_one_is_known()
         judgement = judged(subject_of(*SAID, user_dynamic=content), said)
         assert judgement.patches == []
         assert [one.supports for one in judgement.known] == [["/content/pending_confirmations/0"]]
+
+
+def test_a_digest_has_nothing_of_the_injected_context() -> None:
+    """Not even if the sentences with its markers are left out as sensitive."""
+    recalled = f"<{NAME}>My password is hunter2. Leads the retrieval team. The password is hunter3.</{NAME}>"
+    digest = {"text": f"We moved the launch. {recalled}", "keywords": [], "project_ids": []}
+    found = judged(subject_of(*SAID), digest=digest).digest
+    assert found is not None
+    assert found.text == "We moved the launch."

@@ -47,7 +47,7 @@ def test_a_tenants_job_is_about_no_user() -> None:
         _ = REINDEX.scope
 
 
-def test_a_message_is_named_by_all_that_tells_a_job_apart() -> None:
+def test_a_message_id_identifies_the_job_and_the_attempt() -> None:
     assert message_id(REPLAY, 2) == "replay:t1/u1:r1:2"
     others = [
         Job(JobKind.CONFLICT, "t1", "u1", "r1"),
@@ -59,7 +59,7 @@ def test_a_message_is_named_by_all_that_tells_a_job_apart() -> None:
     assert len(names) == 10
 
 
-def test_long_names_are_told_apart_by_their_hashes() -> None:
+def test_long_ids_are_replaced_by_their_hashes() -> None:
     longest = [Job(JobKind.REPLAY, "t" * 128, "u" * 128, "j" * 127 + end) for end in "ab"]
     assert session_id(longest[0]) == session_id(longest[1])
     assert len({message_id(job, 0) for job in longest}) == 2

@@ -158,11 +158,6 @@ def test_moves_and_copies_do_not_deepen_beyond_the_limit() -> None:
         patched({"a": {}}, steps)
 
 
-def test_a_scalar_may_stand_at_the_deepest_place() -> None:
-    document = {"a": nested(MAX_DEPTH - 1)}
-    assert patched(document, [op("add", "/a" + "/0" * (MAX_DEPTH - 2) + "/-", value=1)])
-
-
 def test_copies_that_double_a_document_are_stopped() -> None:
     doubling = [op("copy", "/a/0", from_="/a")] * 50
     with pytest.raises(LimitExceeded) as refusal:

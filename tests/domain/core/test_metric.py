@@ -13,7 +13,7 @@ def test_names_are_the_service_s_own_and_each_its_own() -> None:
     assert all(re.fullmatch(r"memnet(\.[a-z_]+)+", name) for name in names)
 
 
-def test_labels_are_of_the_closed_list_and_name_nobody() -> None:
+def test_labels_are_in_the_closed_list() -> None:
     assert {label for metric in METRICS for label in metric.labels} <= set(LABELS)
     assert [label for label in LABELS if NOBODY.search(label)] == []
 

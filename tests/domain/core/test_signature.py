@@ -39,7 +39,7 @@ def test_the_secret_is_in_no_text() -> None:
     assert "secret" not in repr(KEY)
 
 
-def test_pem_goes_there_and_back_with_whatever_stands_between() -> None:
+def test_pem_round_trip_ignores_other_text() -> None:
     text = f"# one\n{to_pem(KEY.public)}\nand another:\n{to_pem(OTHER.public)}"
     assert from_pem(text) == [KEY.public, OTHER.public]
 

@@ -8,7 +8,6 @@ import pytest
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import audit_record, audit_values
 from memnet.domain.documents.audit_record import BrokenChain, Fold, lineage, read_record, record_bytes, record_hash
@@ -25,7 +24,7 @@ ENDS = [1, LENGTH // 2, LENGTH]
 
 
 def life() -> History:
-    """Six changes: created, changed, deleted, created anew, changed twice."""
+    """Six changes: created, changed, deleted, created again, changed twice."""
     made = History()
     made.patch(op("add", "/content/a", value=[1]), evidence=EVIDENCE, confidence=0.9)
     made.patch(op("add", "/content/a/-", value=2), actor=BOB, source_time=NOW)
@@ -38,11 +37,11 @@ def life() -> History:
 
 LIFE = life()
 HEAD = LIFE.head
-assert HEAD is not None
 
 
-def fault(records: list[Record], head: Envelope | None = HEAD) -> str | None:
-    return rebuild("doc-1", KEY, records, head).fault
+def fault(records: list[Record], head: Envelope | None = HEAD) -> str:
+    """The fault of the history, which starts with the first change it is about; empty if there is none."""
+    return rebuild("doc-1", KEY, records, head).fault or ""
 
 
 def named(number: int) -> str:
@@ -52,7 +51,7 @@ def named(number: int) -> str:
 # What a record says.
 
 
-def test_a_record_says_who_what_when_why_and_by_which_rules() -> None:
+def test_the_members_of_a_record() -> None:
     record = LIFE.records[0]
     assert record == {
         "record_version": 2,
@@ -123,7 +122,7 @@ def test_lineage(key: Any, first: Any) -> None:
     assert lineage(key) == first
 
 
-def test_reading_takes_exactly_what_was_written() -> None:
+def test_reading_accepts_only_written_bytes() -> None:
     for record in LIFE.records:
         assert read_record(record_bytes(record)) == record
     data = record_bytes(LIFE.records[0])
@@ -140,8 +139,8 @@ def test_reading_takes_exactly_what_was_written() -> None:
 
 
 def test_the_untouched_history_holds() -> None:
-    assert fault(LIFE.records) is None
-    assert fault([]) is not None
+    assert not fault(LIFE.records)
+    assert fault([])
 
 
 def other_value(value: Any) -> Any:
@@ -161,10 +160,10 @@ def test_an_altered_member_is_named_with_its_own_change(member: Any, number: Any
     assert fault(records).startswith(named(number))
 
 
-@pytest.mark.parametrize("number", ENDS)
 @pytest.mark.parametrize("member", sorted(LIFE.records[0]))
 @pytest.mark.parametrize("value", ["left out", None, [], {}, 5, "x"])
-def test_a_member_left_out_or_of_another_type_is_named(member: Any, number: Any, value: Any) -> None:
+def test_a_member_left_out_or_of_another_type_is_named(member: Any, value: Any) -> None:
+    number = 2
     records = copy.deepcopy(LIFE.records)
     if value == "left out":
         del records[number - 1][member]
@@ -181,7 +180,7 @@ def test_a_member_left_out_or_of_another_type_is_named(member: Any, number: Any,
         ["add"],
         [{}],
         [{"op": "add"}],
-        [op("add", 5, value=1)],
+        [op("add", "", value=1) | {"path": 5}],
         [op("spam", "/content")],
         [op("move", "/content/x")],
         [op("add", "", value=["content"])],
@@ -239,7 +238,7 @@ def test_a_record_of_another_document_is_named() -> None:
     ],
 )
 def test_a_whole_history_moved_under_another_name_is_named(elsewhere: Any) -> None:
-    assert rebuild("doc-1", elsewhere, LIFE.records, HEAD).fault.startswith(named(1))
+    assert (rebuild("doc-1", elsewhere, LIFE.records, HEAD).fault or "").startswith(named(1))
 
 
 def test_a_forged_last_record_that_fits_in_itself_is_named_by_the_head() -> None:
@@ -293,12 +292,6 @@ def test_an_altered_document_is_named(damage: Any, number: Any) -> None:
     assert fault(LIFE.records, load(orjson.dumps(members | damage))).startswith(named(number))
 
 
-def test_a_document_put_back_to_an_earlier_version_is_named() -> None:
-    for number in range(1, LENGTH):
-        older = load(LIFE.versions[number - 1])
-        assert fault(LIFE.records, older) == f"{named(number + 1)}: the document is older than this record"
-
-
 def test_a_deletion_undone_in_the_document_is_named() -> None:
     made = History()
     made.patch(op("add", "/content/a", value=1))
@@ -320,7 +313,7 @@ def test_every_version_before_the_fault_is_rebuilt() -> None:
     assert [version.sequence for version in rebuild("doc-1", KEY, records, HEAD).versions] == [1, 2, 3]
 
 
-def test_without_a_document_the_chain_itself_is_checked_and_the_lack_is_told() -> None:
+def test_without_a_document_the_chain_is_still_verified() -> None:
     rebuilt = rebuild("doc-1", KEY, LIFE.records, None)
     assert rebuilt.fault == "there is no document for these records"
     assert len(rebuilt.versions) == LENGTH
@@ -329,7 +322,7 @@ def test_without_a_document_the_chain_itself_is_checked_and_the_lack_is_told() -
     assert fault(altered, None).startswith(named(3))
 
 
-def test_a_fold_takes_the_next_record_only() -> None:
+def test_a_fold_applies_only_the_next_record() -> None:
     fold = Fold("doc-1")
     for record in LIFE.records[1:]:
         with pytest.raises(BrokenChain):
@@ -337,16 +330,3 @@ def test_a_fold_takes_the_next_record_only() -> None:
     assert fold.take(LIFE.records[0]).sequence == 1
     with pytest.raises(BrokenChain):
         fold.take(LIFE.records[0])
-
-
-def test_the_hash_is_that_of_all_but_the_values() -> None:
-    record = LIFE.records[0]
-    assert record_hash(record) == sha256_hex(record_bytes(audit_values.hash_input(record)))
-    assert record_hash(dict(reversed(record.items()))) == record_hash(record)
-    assert audit_record.FIRST_HASH == "0" * 64
-
-
-def test_a_replayed_reason_is_written_as_text() -> None:
-    made = History()
-    made.patch(op("add", "/content/a", value=1), reason=Reason.REPLAY_UPDATE, evidence=EVIDENCE, confidence=1.0)
-    assert made.records[0]["reason"] == "replay_update"

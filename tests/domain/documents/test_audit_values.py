@@ -54,7 +54,6 @@ def life() -> History:
 
 LIFE = life()
 HEAD = LIFE.head
-assert HEAD is not None
 STORED = record_bytes(LIFE.records[0])
 
 
@@ -153,7 +152,7 @@ def test_another_key_opens_nothing() -> None:
 
 
 def test_values_other_than_the_hash_names_do_not_open() -> None:
-    """Whoever has the key can seal other values in the same place; the hash in clear is against it, and the chain."""
+    """The owner of the key can seal other values at the same location; the hash in clear detects it."""
     record = LIFE.opened()[0]
     forged = seal({**record, "note": "another"}, place(record), data_key=DATA_KEY, nonce=NONCE)
     assert record_hash(forged) == record_hash(record)
@@ -215,7 +214,7 @@ def test_no_clear_member_follows_from_what_was_said(one: str, other: str) -> Non
     assert first["sealed"] != again["sealed"]
 
 
-def test_what_is_told_holds_neither_salt_nor_ciphertext() -> None:
+def test_the_public_view_has_neither_salt_nor_ciphertext() -> None:
     assert public_view(LIFE.opened()[0]).keys() == (CLEAR | VALUES) - {"values_salt"}
 
 

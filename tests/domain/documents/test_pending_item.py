@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.errors import PendingTargetChanged, ProposerCannotConfirm
-from memnet.domain.core.json_patch import apply
-from memnet.domain.documents.pending_item import carry, narrow, pending_item
+from memnet.domain.core.json_patch import apply, parse_patch
+from memnet.domain.documents.pending_item import PROVENANCE, carry, narrow, pending_item, written
 from memnet.domain.documents.rebase import RebaseConflict, Rebased
 from tests.domain.samples import ALICE, BOB, EVIDENCE, NOW, draft, op, patch_command, small_rules
 
@@ -18,7 +18,13 @@ RULES = small_rules(
 )
 FACTS = [{"id": name, "text": name, "owner_id": "x"} for name in "abcde"]
 OWNED = [{"text": name, "owner_id": "x"} for name in "ab"]
-CONTENT = {"facts": FACTS, "owned": OWNED, "deep": {"list": [{"tags": ["s", "t"]}, "u"], "other": 1}, "waiting": []}
+DEEP = {"list": [{"tags": ["s", "t"]}, "u"], "other": 1}
+CONTENT: dict[str, Any] = {
+    "facts": FACTS,
+    "owned": OWNED,
+    "deep": {"list": [{"tags": ["s", "t"]}, "u"], "other": 1},
+    "waiting": [],
+}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +84,7 @@ def test_the_item_does_not_share_what_it_was_made_of() -> None:
         profile_id="p",
         binding_id="b",
         confidence=0.1,
-        evidence=EVIDENCE,
+        evidence={**EVIDENCE, PROVENANCE: {"model": "m"}},
         proposed_at=NOW,
         proposed_by=ALICE.principal,
         on_behalf_of=None,
@@ -86,9 +92,22 @@ def test_the_item_does_not_share_what_it_was_made_of() -> None:
     )
     content["facts"][0]["text"] = "changed"
     assert item["base"]["facts"][0]["text"] == "a"
+    assert item["evidence"] == EVIDENCE
 
 
-def test_an_entry_that_had_an_equal_beside_it_is_ambiguous_even_if_nothing_changed() -> None:
+@pytest.mark.parametrize(
+    ("operation", "places"),
+    [
+        (op("move", "/content/a", from_="/content/b"), [("a",), ("b",)]),
+        (op("copy", "/content/a", from_="/content/b"), [("a",)]),
+        (op("test", "/content/a", value=1), []),
+    ],
+)
+def test_the_places_that_an_operation_changes(operation: Any, places: Any) -> None:
+    assert [written(one) for one in parse_patch([operation])] == [places]
+
+
+def test_an_entry_with_a_duplicate_is_ambiguous_even_if_nothing_changed() -> None:
     made, base = narrow(op("remove", "/content/l/1"), {"l": ["a", "a"]})
     found = carry({"target": made, "base": base}, {"l": ["a", "a"]}, ())
     assert isinstance(found, RebaseConflict)
@@ -132,7 +151,7 @@ def decide(*ops: Any, actor: Any = BOB) -> Any:
     return draft(RULES, patch_command(*ops, actor=actor, **SURE), waiting()).content
 
 
-def test_it_writes_what_the_items_propose_as_it_is_carried_over_to_this_version() -> None:
+def test_a_confirming_patch_writes_the_rebased_proposals() -> None:
     made = decide(*DROP_BOTH, op("replace", "/content/facts/0/text", value="B!"), HELD[1])
     assert [one["text"] for one in made["facts"]] == ["B!", "c", "d", "e", "f"]
     one = decide(op("add", "/content/facts/-", value="else"), op("remove", "/content/waiting/1"))
@@ -152,14 +171,14 @@ def test_it_writes_what_the_items_propose_as_it_is_carried_over_to_this_version(
         [op("remove", "/content/facts/0/text"), op("remove", "/content/waiting/0")],
     ],
 )
-def test_it_writes_nothing_else(ops: Any) -> None:
+def test_a_confirming_patch_writes_nothing_else(ops: Any) -> None:
     with pytest.raises(PendingTargetChanged):
         decide(*ops)
     with pytest.raises(ProposerCannotConfirm):
         decide(*ops, actor=ALICE)
 
 
-def test_it_is_refused_if_the_entry_that_was_meant_is_not_what_it_was() -> None:
+def test_a_confirming_patch_is_refused_if_the_entry_has_changed() -> None:
     changed = op("replace", "/content/facts/0/text", value="other")
     content = apply({"content": waiting()}, [changed])["content"]
     command = patch_command(DROP_BOTH[1], op("replace", "/content/facts/0/text", value="B"), actor=BOB, **SURE)

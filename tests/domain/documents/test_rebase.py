@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.errors import PatchNotApplicable, PatchTestFailed
 from memnet.domain.core.json_patch import apply
 from memnet.domain.core.scope import Json
@@ -89,7 +89,7 @@ def test_what_is_there_already_is_pointed_at(ops: Any, theirs: Any, supports: An
     assert rebase(ops, {"a": [], "s": 1}, theirs) == Rebased([], (0,), supports)
 
 
-def test_the_rules_of_a_section_name_what_tells_the_origin() -> None:
+def test_the_rules_of_a_section_name_the_members_of_the_origin() -> None:
     note = {"words": "Likes tea.", "heard": "2026-01-01", "from": cases.E1}
     rule = SectionUpkeep(section="/a", text_field="words", verified_field="heard", evidence_field="from")
     later = add("/content/a/-", note | {"heard": "2026-02-01", "from": cases.E2})

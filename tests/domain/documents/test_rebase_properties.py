@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import Op, apply, pointer_text
 from memnet.domain.core.scope import Json
@@ -192,7 +192,7 @@ def entries() -> list[Json]:
 def as_ops(edits: list[Edit], content: Json) -> list[Op]:
     """The operations that do it to `content`, each addressed by the index at which its entry is by then."""
     ids = [item["id"] for item in content["facts"]]
-    ops = []
+    ops: list[Op] = []
     for edit in edits:
         at = f"/content/facts/{ids.index(edit.entry)}"
         if edit.verb == "change":

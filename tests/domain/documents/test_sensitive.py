@@ -1,19 +1,25 @@
-"""Secrets are told by their names and their forms, and left out; what is not seen is found."""
+"""Sensitive content is found by names and forms, and refused in writes."""
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from memnet.domain.catalog.sensitive_rules import Kind, SensitiveContent
-from memnet.domain.core.invisible_characters import has_invisible_characters, strip_invisible
-from memnet.domain.documents.sensitive import is_sensitive, kind_of, redact_secrets
+from memnet.domain.catalog.rules import STRICTEST, Kind, SensitiveContent
+from memnet.domain.core.access import Reason
+from memnet.domain.core.errors import FieldDenied
+from memnet.domain.core.text import has_invisible_characters, strip_invisible
+from memnet.domain.documents.sensitive import check_content, check_event, is_sensitive, kind_of, redact_secrets
+from memnet.domain.events.event import Event
+from tests.domain.event_samples import event_body
+from tests.domain.samples import EVIDENCE, draft, op, patch_command, small_rules
 from tests.domain.sensitive_corpus import HARMLESS, SENSITIVE
 
 
 def test_a_long_text_of_half_secrets_is_read_once() -> None:
-    """Read anew from every beginning of a token it would take an hour."""
+    """Quadratic time would be an hour."""
     program = "from memnet.domain.documents.sensitive import is_sensitive; assert not is_sensitive('eyJ-' * 500_000)"
     subprocess.run([sys.executable, "-c", program], timeout=120, check=True)
 
@@ -54,6 +60,7 @@ def test_what_names_or_looks_like_a_secret_is_sensitive(text: str) -> None:
         "The run took 1234567890123456789012345 steps.",
         "https://example.com/a:b@c",
         "Call 030 1234567.",
+        "Order DE88 3704 0044 0532 0130 00 has arrived.",
         "",
     ],
 )
@@ -79,7 +86,7 @@ def test_the_sentences_without_secrets_stay() -> None:
 
 
 @pytest.mark.parametrize("text", ["a\x00", "a\u202eb", "a\u200bb", "\ufeff", "\U000e0041", "\ue000", "\ufe01", "\x85"])
-def test_characters_that_nobody_sees_are_found_and_taken_out(text: str) -> None:
+def test_invisible_characters_are_found_and_removed(text: str) -> None:
     assert has_invisible_characters(text)
     assert not has_invisible_characters(strip_invisible(text))
 
@@ -89,11 +96,11 @@ def test_joiners_belong_within_words_and_emoji_but_not_in_rows() -> None:
     assert has_invisible_characters("a\u200c\u200d\u200cb")
 
 
-def test_what_is_left_stands_in_one_line() -> None:
+def test_stripped_text_is_one_line() -> None:
     assert strip_invisible(" a\n\tb\x00c ") == "a b c"
 
 
-def test_a_corpus_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_corpus_is_classified(capsys: pytest.CaptureFixture[str]) -> None:
     """The issue's measure: at least 58 of 60 right on each side."""
     sensitive = [(kind, text) for kind, texts in SENSITIVE.items() for text in texts]
     found = sum(kind_of(text) == kind for kind, text in sensitive)
@@ -139,3 +146,84 @@ def test_a_profile_adds_kinds_by_their_shape() -> None:
 def test_a_shape_is_short_and_matches_no_common_word(shape: str) -> None:
     with pytest.raises(ValidationError):
         SensitiveContent(shapes={"n": shape})
+
+
+CARD = "4111 1111 1111 1111"
+RULES = small_rules()
+
+
+def refusal(*ops: Any, rules: Any = RULES, content: Any = None, **members: Any) -> dict[str, Any]:
+    with pytest.raises(FieldDenied) as refused:
+        draft(rules, patch_command(*ops, **members), content or {"a": []})
+    assert CARD not in str(refused.value.details) + refused.value.message
+    return refused.value.details
+
+
+@pytest.mark.parametrize("reason", [Reason.LIVE_UPDATE, Reason.REPLAY_UPDATE])
+def test_a_value_is_refused_with_its_place_and_kind(reason: Reason) -> None:
+    value = {"facts": ["x", {"text": f"Pays with {CARD}."}]}
+
+    details = refusal(op("add", "/content/b", value=1), op("add", "/content/a/-", value=value), reason=reason)
+
+    assert details == {"op_index": 1, "path": "/content/a/-/facts/1/text", "kind": "card_number"}
+
+
+def test_names_are_checked_and_not_repeated_in_the_error() -> None:
+    assert refusal(op("add", "/content/a/-", value={"b": {CARD: 1}})) == {
+        "op_index": 0,
+        "path": "/content/a/-/b",
+        "kind": "card_number",
+    }
+    assert refusal(op("add", f"/content/{CARD}", value=1)) == {"op_index": 0, "kind": "card_number"}
+    assert refusal(op("copy", f"/content/{CARD}", from_="/content/a")) == {"op_index": 0, "kind": "card_number"}
+
+
+def test_numbers_and_evidence_are_looked_at() -> None:
+    for number in (4111111111111111, 4111111111111111.0, -4111111111111111):
+        assert refusal(op("add", "/content/a/-", value=number))["path"] == "/content/a/-"
+    evidence = EVIDENCE | {"quote": "my password is hunter2"}
+    assert refusal(op("add", "/content/a/-", value=1), evidence=evidence) == {
+        "path": "/evidence/quote",
+        "kind": "password",
+    }
+
+
+def test_what_is_stored_already_blocks_nothing() -> None:
+    stored = {"a": [CARD], "b": 1}
+    changes = [op("test", "/content/a/0", value=CARD), op("replace", "/content/b", value=2)]
+    moved = [op("move", "/content/a/1", from_="/content/a/0")]
+
+    assert draft(RULES, patch_command(*changes), stored).content == {"a": [CARD], "b": 2}
+    assert draft(RULES, patch_command(*moved), {"a": [CARD, "x"]}).content == {"a": ["x", CARD]}
+
+
+def test_nothing_sensitive_waits_for_a_confirmation() -> None:
+    rules = small_rules(durable_sections={"b": ["/a"]}, pending_sections={"b": "/pending"})
+    content: dict[str, Any] = {"a": [], "pending": []}
+
+    assert refusal(op("add", "/content/a/-", value=CARD), rules=rules, content=content)["kind"] == "card_number"
+
+
+def test_a_profile_relaxes_and_extends_the_rules() -> None:
+    sensitive = SensitiveContent(allow=(Kind.CARD_NUMBER,), shapes={"staff_number": "EMP-####"})
+    rules = small_rules(sensitive_content=sensitive.model_dump(mode="json"))
+
+    assert draft(rules, patch_command(op("add", "/content/a/-", value=CARD)), {"a": []}).content == {"a": [CARD]}
+    assert refusal(op("add", "/content/a/-", value="EMP-1234"), rules=rules)["kind"] == "staff_number"
+
+
+def test_texts_that_are_harmless_one_by_one_are_not_taken_for_one() -> None:
+    check_content(["password:", "sunshine-4", "4111 1111", "1111 1111"], STRICTEST)
+
+
+def test_an_event_is_looked_at_in_all_its_texts() -> None:
+    check_event(Event(**event_body()))
+    for members, path in (
+        ({"digest": f"Paid with {CARD}."}, "/digest"),
+        ({"keywords": ["a", CARD]}, "/keywords/1"),
+        ({"entities": [CARD]}, "/entities/0"),
+        ({"evidence": {"quote": CARD}}, "/evidence/quote"),
+    ):
+        with pytest.raises(FieldDenied) as refused:
+            check_event(Event.model_validate(event_body() | members))
+        assert refused.value.details == {"path": path, "kind": "card_number"}

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
-from memnet.domain.core.identifiers import check_identifier
 from memnet.domain.core.job import OF_USERS, JobKind
 from memnet.domain.core.job import PENDING_MARKERS as JOB_MARKS
-from memnet.domain.core.scope import DocumentKey, StorageETag, UserScope
+from memnet.domain.core.scope import DocumentKey, StorageETag, UserScope, check_identifier
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.audit_values import AuditRecordLocation
 from memnet.domain.events.event import PENDING_MARKERS as EVENT_MARKS

@@ -10,6 +10,8 @@ from memnet.domain.catalog.migration_model import Migration, Target
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import LimitExceeded, PatchNotApplicable
 from memnet.domain.governance.migration_functions import check_steps, make
+from memnet.domain.governance.migration_plan import NotMigratable, upgraded
+from tests.domain.samples import CATALOG
 
 OLD = {"updated_at": "2026-02-14T20:00:00Z", "content": {"a": 1, "list": ["x", {"name": "y"}]}}
 SOURCES = {"old": OLD}
@@ -148,3 +150,11 @@ def test_formatting_and_defaults_do_not_change_the_digest() -> None:
     again = Migration.model_validate_json(canonical(first.model_dump(exclude_unset=True)))
     body["sources"]["a"]["required"] = False  # type: ignore[index]
     assert first.digest() == again.digest() != Migration.model_validate_json(canonical(body)).digest()
+
+
+def test_a_required_source_must_exist() -> None:
+    document = {"namespace": "n", "path": "d.json", "schema_id": "s", "schema_version": "1.0.0"}
+    steps = [{"op": "add", "path": "/content/a", "value": 1}]
+    members = {"migration_id": "m", "sources": {"old": document}, "targets": [{**document, "steps": steps}]}
+    with pytest.raises(NotMigratable, match="there is no source old"):
+        upgraded(Migration.model_validate(members, strict=False), {}, CATALOG)

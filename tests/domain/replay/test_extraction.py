@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
-from memnet.domain.catalog.schema_walk import walk
+from memnet.domain.catalog.schema_shape import walk
 from memnet.domain.replay.extraction import MAX_OUTPUT, SCHEMA, InvalidModelOutput, read_output, read_patch
 from tests.domain.extraction_samples import answer_text, answered_patch, op
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain.core.invisible_characters import INVISIBLE
+from memnet.domain.core.text import INVISIBLE
 from memnet.domain.replay.extraction import SourceDocument
 from memnet.domain.replay.prompt_input import (
     MAX_CONVERSATION,

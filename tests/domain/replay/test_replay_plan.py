@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, ETag
 from memnet.domain.documents.audit_record import lineage
 from memnet.domain.documents.commands import IfAbsent, IfMatch

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.catalog.catalog import ProtectedSections, WriteRules
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import confidence_of, entry_identity
-from memnet.domain.documents.protected_sections import ProtectedSections
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, find_lost
 from tests.domain.upkeep_samples import FACTS, LIKES, NOTES, NOW, SCHEMA, ago, applied, around, fact, proposal, rules

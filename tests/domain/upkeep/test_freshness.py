@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memnet.domain.catalog.catalog import ProtectedSections
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import apply
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.documents.protected_sections import ProtectedSections
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.freshness import plan_freshness
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, find_lost

@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.catalog import Catalog, WriteRules, protected_sections
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.write_rules import WriteRules
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import FieldDenied, LimitExceeded, MemnetError, PathNotWritable, SchemaViolation
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, ETag, Json
 from memnet.domain.documents.commands import IfMatch
-from memnet.domain.documents.protected_sections import protected_sections
 from memnet.domain.documents.write_decision import decide_maintenance
 from memnet.domain.events.event import MAX_DIGEST, Event, load, place
 from memnet.domain.upkeep.compaction import plan_compaction

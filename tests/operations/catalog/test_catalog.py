@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.catalog_text import TextKind, TextName, texts_of
+from memnet.domain.catalog.catalog import Catalog, TextKind, TextName, texts_of
 from memnet.domain.core.access import Role
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
@@ -24,8 +23,10 @@ from memnet.stores import CatalogTexts
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs
 from tests.operations.schema_versions import NEW, NEWEST, OLD
+from tests.services import service_of
 
 READER = Actor("svc-a", frozenset({Role.READ}))
+SERVICE = service_of(catalog=CATALOG)
 SHIPPED = ["project-copilot-v1", "support-desk-v1"]
 
 
@@ -37,7 +38,7 @@ def catalog() -> Catalog:
 
 
 async def listed(actor: Actor = READER, known: Catalog = CATALOG) -> list[str]:
-    page = await list_profiles(actor=actor, limit=10, cursor=None, catalog=known)
+    page = await list_profiles(actor, service_of(catalog=known), limit=10, cursor=None)
     assert page.next_cursor is None
     return [profile.profile_id for profile in page.items]
 
@@ -47,12 +48,12 @@ async def test_profiles_are_listed_by_id() -> None:
 
 
 async def test_pages_of_profiles_follow_one_another() -> None:
-    first = await list_profiles(actor=READER, limit=1, cursor=None, catalog=CATALOG)
-    second = await list_profiles(actor=READER, limit=1, cursor=first.next_cursor, catalog=CATALOG)
+    first = await list_profiles(READER, SERVICE, limit=1, cursor=None)
+    second = await list_profiles(READER, SERVICE, limit=1, cursor=first.next_cursor)
     assert [profile.profile_id for profile in (*first.items, *second.items)] == SHIPPED
     assert second.next_cursor is None
     with pytest.raises(InvalidCursor):
-        await list_profiles(actor=READER, limit=1, cursor="AAAA", catalog=CATALOG)
+        await list_profiles(READER, SERVICE, limit=1, cursor="AAAA")
 
 
 @pytest.mark.parametrize(
@@ -71,30 +72,32 @@ async def test_a_restricted_profile_is_listed_for_its_principals_admins_and_audi
 
 
 async def test_a_profile_is_returned() -> None:
-    assert await get_profile("support-desk-v1", actor=READER, catalog=CATALOG) is CATALOG.profiles["support-desk-v1"]
+    assert await get_profile("support-desk-v1", READER, SERVICE) is CATALOG.profiles["support-desk-v1"]
 
 
 async def test_a_missing_profile_is_not_found() -> None:
     with pytest.raises(ProfileNotFound):
-        await get_profile("none", actor=READER, catalog=CATALOG)
+        await get_profile("none", READER, SERVICE)
 
 
 async def test_a_profile_for_other_principals_is_refused() -> None:
     with pytest.raises(ProfileForbidden):
-        await get_profile("support-desk-v1", actor=READER, catalog=catalog())
+        await get_profile("support-desk-v1", READER, service_of(catalog=catalog()))
     for actor in (Actor("svc-b", frozenset({Role.READ})), Actor("ops", frozenset({Role.ADMIN}))):
-        assert (await get_profile("support-desk-v1", actor=actor, catalog=catalog())).allowed_principals == ("svc-b",)
+        assert (await get_profile("support-desk-v1", actor, service_of(catalog=catalog()))).allowed_principals == (
+            "svc-b",
+        )
 
 
 async def test_a_schema_version_is_returned() -> None:
-    schema = await get_schema("memory.project", "1.0.0", catalog=CATALOG)
+    schema = await get_schema("memory.project", "1.0.0", SERVICE)
     assert schema.body["$id"] == "memnet:memory.project:1.0.0"
 
 
 @pytest.mark.parametrize(("schema_id", "version"), [("memory.project", "9.0.0"), ("none", "1.0.0")])
 async def test_a_missing_schema_version_is_not_found(schema_id: str, version: str) -> None:
     with pytest.raises(SchemaNotFound):
-        await get_schema(schema_id, version, catalog=CATALOG)
+        await get_schema(schema_id, version, SERVICE)
 
 
 PROFILE = "project-copilot-v1"
@@ -129,7 +132,7 @@ async def test_another_text_under_a_used_version_is_refused_and_a_raised_version
     version = CATALOG.profile(PROFILE).version
     assert refusal.value.details == {"versions": [f"profile {PROFILE} {version}"]}
     assert refusal.value.message == (
-        f"Used before with another text: profile {PROFILE} {version}. Raise the version, or bring back the text."
+        f"Used before with a different text: profile {PROFILE} {version}. Raise the version, or restore the text."
     )
     assert await stored(texts, CATALOG) == texts_of(CATALOG)
     await register_catalog(changed(max_ops=51, version="9.0.0"), texts=texts)
@@ -143,7 +146,7 @@ async def test_of_two_concurrent_texts_one_is_stored() -> None:
     outcomes = await asyncio.gather(
         *(register_catalog(catalog, texts=texts) for catalog in catalogs), return_exceptions=True
     )
-    assert sorted(type(outcome) for outcome in outcomes if outcome) == [CatalogConflict]
+    assert [type(outcome) for outcome in outcomes if outcome] == [CatalogConflict]
 
 
 async def test_a_comparison_stores_nothing() -> None:

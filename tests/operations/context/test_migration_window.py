@@ -5,8 +5,8 @@ import pytest
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.context.context import AssembleContext
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import PathNotWritable
-from memnet.domain.core.reason import Reason
 from memnet.domain.documents.commands import IfMatch, PatchDocument
 from memnet.operations.context.assemble_context import assemble_context
 from memnet.operations.documents.write import patch_document

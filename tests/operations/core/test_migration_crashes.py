@@ -1,8 +1,4 @@
-"""A migration, its rollback and its decommission, interrupted at every single call to a store, and run again.
-
-Whatever the call and however it fails, the end is that of an undisturbed run: each document written once, each chain of
-records intact.
-"""
+"""Migrations that crash, and migrations during an erasure."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -10,12 +6,12 @@ from typing import Any
 import pytest
 
 from memnet.adapters.process.background import BackgroundTasks
-from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.errors import ErasureRunning, Unavailable
 from memnet.ports import StoreConflict
 from tests.operations.migration_scenario import GLOBAL, OLDEST, SPLIT, TO_10, Migrating
 from tests.operations.replay.test_replay_crashes import FAILURES, FallsAt, Killed
 from tests.operations.replay_scenario import Watched
-from tests.operations.service_scenario import DYNAMIC, STATIC
+from tests.operations.service_scenario import DYNAMIC, STATIC, CountingDocuments, Service
 
 FAULTS: dict[str, Callable[[int], FallsAt]] = {
     **{name: failure for name, failure in FAILURES.items() if "reported" not in name},
@@ -26,7 +22,7 @@ FAULTS: dict[str, Callable[[int], FallsAt]] = {
 Work = Callable[[Migrating], Awaitable[Any]]
 
 
-async def persist(world: Migrating, work: Work, failure: FallsAt) -> None:
+async def persist(world: Any, work: Work, failure: FallsAt) -> None:
     """One process after the other, as long as they die."""
     for _ in range(6):
         world.service.background = BackgroundTasks()
@@ -101,3 +97,42 @@ async def test_an_interruption_at_any_call_changes_nothing_in_the_end(scene: Seq
     for number in range(1, len(undisturbed.calls) + 1):
         failure = FAULTS[kind](number)
         assert await played(scene, failure) == expected, f"{kind} at {failure.calls[:number]}"
+
+
+class Fenced(CountingDocuments):
+    """Takes nothing while `fenced` is set, as under the fence of an erasure."""
+
+    fenced = False
+
+    async def put(self, key: Any, data: Any, summary: Any, *, replaces: Any, known_at: Any = None) -> None:
+        if self.fenced:
+            raise ErasureRunning
+        await super().put(key, data, summary, replaces=replaces)
+
+
+async def is_postponed(world: Migrating) -> bool:
+    return {decision.standing.value for decision in await world.run()} == {"postponed"}
+
+
+async def is_rollback_postponed(world: Migrating) -> bool:
+    return (await world.roll_back()).postponed
+
+
+async def is_decommissioning_postponed(world: Migrating) -> bool:
+    return (await world.decommission()).postponed
+
+
+@pytest.mark.parametrize("step", [is_postponed, is_rollback_postponed, is_decommissioning_postponed])
+async def test_every_step_is_postponed(step: Callable[[Migrating], Awaitable[bool]]) -> None:
+    documents = Fenced()
+    world = Migrating(Service(documents=documents))
+    await world.put()
+    if step is not is_postponed:
+        await world.run()
+    await world.service.background.drain()
+    documents.fenced = True
+    writes = documents.calls["put"]
+    assert await step(world)
+    assert documents.calls["put"] == writes
+    documents.fenced = False
+    assert not await step(world)

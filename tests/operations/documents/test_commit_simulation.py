@@ -46,19 +46,20 @@ def test_the_schedules_reach_crashes_replays_and_lookups_beyond_the_ring(monkeyp
         simulation = Simulation(seed)
         simulation.run()
         crashes += simulation.crashes
-    assert reached == {"ring", "audit"}
-    assert crashes > 50
+        if crashes > 20 and reached == {"ring", "audit"}:
+            return
+    pytest.fail(f"{crashes} crashes, {reached} reached")
 
 
 MUTANTS = {
     "the precondition is tested before the receipts": (
         "memnet.domain.documents.commit",
-        "    if head is not None:\n        hashed",
-        "    if _refusal(head, command) is None and head is not None:\n        hashed",
+        "for receipt in current.commit.receipts if current else ():",
+        "for receipt in current.commit.receipts if current and _refusal(current, command) is None else ():",
     ),
     "a stale request beyond the ring is refused unseen": (
         "memnet.domain.documents.commit",
-        "    return OlderThanReceipts(head.change_id(sequence), refusal)",
+        "    return OlderThanReceipts(current.change_id(sequence), refusal)",
         "    raise refusal",
     ),
     "the outbox is not carried on": (
@@ -119,7 +120,7 @@ def test_each_mutant_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         patched.setitem(__import__("sys").modules, module_name, mutant)
         exec(compile(source.replace(old, new), module_name, "exec"), mutant.__dict__)
     if module_name == "memnet.domain.documents.commit":
-        mutant.MAX_RECEIPTS, mutant.OUTBOX_RECORDS = 4, 3
+        vars(mutant).update(MAX_RECEIPTS=4, OUTBOX_RECORDS=3)
         monkeypatch.setattr(importlib.import_module("memnet.operations.documents.write"), "commit", mutant)
         monkeypatch.setattr(importlib.import_module("memnet.operations.documents.outbox"), "commit", mutant)
     else:

@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 
 from memnet.adapters.memory.ids import SequentialIds
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import MemnetError
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents import commit
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument, WriteResult

@@ -1,4 +1,4 @@
-"""Archives that agree with themselves, made up by somebody who knows how: what still gets in, and what never does."""
+"""Forged archives that are consistent in themselves."""
 
 import asyncio
 from collections.abc import Callable
@@ -56,10 +56,11 @@ def _put(content: Any) -> list[Any]:
 
 async def test_a_whole_forgery_must_still_match_the_schema(archive: bytes) -> None:
     """Who forges everything gets in what a client could have written, and nothing else."""
-    fine = {"profile": {}, "projects_index": []}
+    fine: dict[str, Any] = {"profile": {}, "projects_index": []}
     good = forged(archive, lambda contents, manifest: _whole_chain(contents, manifest, ops=_put(fine)))
     assert (await imported(World(), good)).complete
-    for content in ({"never": "declared"}, [], "text"):
+    contents: list[Any] = [{"never": "declared"}, [], "text"]
+    for content in contents:
         forgery = forged(archive, lambda contents, manifest, c=content: _whole_chain(contents, manifest, ops=_put(c)))  # type: ignore[misc]
         assert await refused(forgery) == "a document violates its schema"
 
@@ -69,7 +70,7 @@ async def test_a_whole_forgery_must_still_match_the_schema(archive: bytes) -> No
     [{"post_etag": "a\r\nb"}, {"post_etag": 1}, {"schema_id": 7}, {"actor": []}, {"redirected": 1}, {"profile_id": {}}],
 )
 async def test_a_whole_forgery_of_other_types_is_refused(archive: bytes, members: dict[str, Any]) -> None:
-    fine = {"profile": {}, "projects_index": []}
+    fine: dict[str, Any] = {"profile": {}, "projects_index": []}
     assert await refused(
         forged(archive, lambda contents, manifest: _whole_chain(contents, manifest, ops=_put(fine), **members))
     )

@@ -89,14 +89,6 @@ async def test_a_confirmation_with_if_match_needs_that_version(service: Any) -> 
     assert (await confirm(service, replace(command, precondition=IfMatch(newer.etag)))).sequence == 3
 
 
-async def test_a_dry_run_of_a_confirmation_writes_nothing(service: Any) -> None:
-    command = await proposed(service)
-    shown = await confirm(service, replace(command, dry_run=True))
-    assert shown.dry_run
-    assert shown.document is not None
-    assert (await service.head(DYNAMIC)).commit.sequence == 1
-
-
 async def test_a_confirmation_needs_the_document(service: Any) -> None:
     command = await proposed(service)
     with pytest.raises(DocumentNotFound):
@@ -106,18 +98,27 @@ async def test_a_confirmation_needs_the_document(service: Any) -> None:
         await confirm(service, command)
 
 
+CARD = "card 4111 1111 1111 1111"
+
+
 async def test_a_sensitive_note_of_a_rejection_is_refused() -> None:
     service = Service()
     item = (await proposed(service)).pending_id
-    asked = {"key": DYNAMIC, "actor": BOB, "precondition": IfExists(), "idempotency_key": "k", "pending_id": item}
+    asked: dict[str, Any] = {"key": DYNAMIC, "actor": BOB, "precondition": IfExists(), "idempotency_key": "k"}
     with pytest.raises(FieldDenied) as refused:
-        await reject_pending(RejectPending(**asked, note="card 4111 1111 1111 1111"), service_of(**service.ports()))
+        await reject_pending(RejectPending(pending_id=item, note=CARD, **asked), service_of(**service.ports()))
     assert refused.value.details == {"path": "/note", "kind": "card_number"}
 
 
 async def test_a_rejection_removes_only_the_item() -> None:
     service = Service()
-    asked = {"key": DYNAMIC, "actor": BOB, "precondition": IfExists(), "idempotency_key": "k", "note": "No."}
+    asked: dict[str, Any] = {
+        "key": DYNAMIC,
+        "actor": BOB,
+        "precondition": IfExists(),
+        "idempotency_key": "k",
+        "note": "No.",
+    }
     command = RejectPending(pending_id=(await proposed(service)).pending_id, **asked)
     first = await reject_pending(command, service_of(**service.ports()))
     again = await reject_pending(command, service_of(**service.ports()))

@@ -28,7 +28,7 @@ from tests.operations.replay_scenario import (
 from tests.services import service_of
 
 
-async def test_a_key_that_somebody_else_has_used_does_not_stop_it() -> None:
+async def test_a_key_that_another_principal_has_used_is_no_obstacle() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     command = world.live_command(DYNAMIC, None, add("/preferences/-", "Prefers answers in verse"))
@@ -120,7 +120,7 @@ async def test_a_fact_said_twice_before_its_confirmation_waits_with_each_source(
     assert content["pending_confirmations"] == []
 
 
-async def test_a_text_said_twice_stands_once_and_the_second_replay_says_what_it_supports() -> None:
+async def test_a_repeated_text_is_stored_once_and_the_second_replay_supports_it() -> None:
     world = World(models=saying(PREFERENCE))
     _, second = await twice(world)
     assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
@@ -135,7 +135,7 @@ async def test_what_another_replay_writes_meanwhile_gets_both_sources() -> None:
     world = World(models=saying(DEADLINE, PREFERENCE))
     await world.create_project()
     other = await world.store("s2", LATER, "c2")
-    meddled = []
+    meddled: list[Any] = []
 
     async def meddle(name: str, call: Call) -> Any:
         if name == "documents.put" and not meddled:
@@ -151,11 +151,11 @@ async def test_what_another_replay_writes_meanwhile_gets_both_sources() -> None:
     assert (there.reason, there.supports, there.message_ids) == ("already_there", ("/content/preferences/0",), ("m1",))
 
 
-async def test_a_fact_that_somebody_gave_an_expiry_meanwhile_is_a_conflict() -> None:
+async def test_a_fact_that_got_an_expiry_meanwhile_is_a_conflict() -> None:
     world = World(models=saying(DEADLINE))
     await world.create_project()
     note = {"text": "The deadline is Friday", "expires_at": "2026-03-01T00:00:00Z"}
-    meddled = []
+    meddled: list[Any] = []
 
     async def meddle(name: str, call: Call) -> Any:
         if name == "documents.put" and not meddled:

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.catalog_text import TextKind, TextName
+from memnet.domain.catalog.catalog import Catalog, TextKind, TextName
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.schema import Schema
 from memnet.domain.core.canonical_json import canonical
@@ -27,7 +26,7 @@ class Gardening(Service):
         self, catalog: Catalog, place: str, value: Any, over: ETag | None = None, **members: Any
     ) -> WriteResult:
         op = {"op": "add", "path": f"/content/{place}", "value": value}
-        rules = {"key": GARDEN, "profile_id": "gardener", "binding_id": "garden"}
+        rules: dict[str, Any] = {"key": GARDEN, "profile_id": "gardener", "binding_id": "garden"}
         command = self.patch_command(op, over=over, **rules | members)
         return await patch_document(command, service_of(**self.ports() | {"catalog": catalog}))
 
@@ -169,7 +168,7 @@ OLDER, NEWER = gardener_release("1.0.0"), gardener_release("1.1.0", "1.0.0")
 async def proposed(service: Service) -> str:
     """A proposal in a document that the newer release has written; its id."""
     add = {"op": "add", "path": "/content/plants/-", "value": "oak"}
-    rules = {"key": GARDEN, "profile_id": "gardener", "binding_id": "garden"}
+    rules: dict[str, Any] = {"key": GARDEN, "profile_id": "gardener", "binding_id": "garden"}
     command = service.patch_command(add, **rules, confidence=0.1, evidence=EVIDENCE)
     made = await patch_document(command, service_of(**service.ports() | {"catalog": NEWER}))
     return str(made.redirected[0]["pending_id"])

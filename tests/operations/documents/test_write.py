@@ -1,33 +1,35 @@
-"""Commit, replace and delete documents on stores that fail in between."""
+"""Commit, replace and delete documents on stores that fail, and in races."""
 
+import asyncio
+import dataclasses
 import logging
 from datetime import timedelta
 from typing import Any
 
-import orjson
 import pytest
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     BindingMismatch,
     BindingNotFound,
-    DocumentExists,
     DocumentNotFound,
     ErasureRunning,
     ETagMismatch,
     FieldDenied,
     HistoryCorrupt,
+    IdempotencyKeyReused,
     MemnetError,
     ProfileNotFound,
     SchemaViolation,
     Unavailable,
 )
-from memnet.domain.core.scope import ETag
 from memnet.domain.documents import commit, envelope
+from memnet.domain.documents.write_decision import Decision
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.documents.write import ATTEMPTS, commit_change
 from memnet.operations.history.list_audit import list_audit
 from memnet.ports import StoreConflict
+from memnet.stores import ErasureStore
 from tests.memory_blobs import storage_of
 from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service_scenario import (
@@ -49,7 +51,7 @@ class FaultyDocuments(CountingDocuments):
         super().__init__()
         self.faults = list(faults)
 
-    async def put(self, key: Any, data: Any, summary: Any, *, replaces: Any) -> None:
+    async def put(self, key: Any, data: Any, summary: Any, *, replaces: Any, known_at: Any = None) -> None:
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "lost":
             self.calls["put"] += 1
@@ -86,7 +88,7 @@ async def test_a_store_that_keeps_failing_is_unavailable_and_the_same_key_finds_
 
 async def test_no_refusal_is_derived_from_the_response_of_the_store() -> None:
     """The first try was applied, its answer lost, and a rival has written since: the request was not refused."""
-    service = Service(documents=FaultyDocuments("", "answer lost"))
+    service: Any = Service(documents=FaultyDocuments("", "answer lost"))
     first = await service.patch(note("first"))
     put = service.documents.put
 
@@ -125,6 +127,24 @@ async def test_no_record_is_stored_before_its_change_is_committed() -> None:
         await service.patch(note("never"))
     await service.background.drain()
     assert service.audit.calls["append"] == 0
+
+
+async def test_a_creation_and_the_first_change_check_for_an_erasure(service: Any) -> None:
+    """An erasure misses a document that was being created when its fence was written."""
+    fences = ErasureStore(service.documents._blobs)
+    put = service.documents.put
+
+    async def fenced(*arguments: Any, **members: Any) -> None:
+        await put(*arguments, **members)
+        await fences.write(SCOPE, b"{}", replaces=None)
+
+    service.documents.put = fenced
+    with pytest.raises(ErasureRunning):
+        await service.patch(note("late"))
+    service.documents.put = put
+    with pytest.raises(ErasureRunning):
+        await service.patch(note("first change"), over=(await service.head()).commit.etag)
+    assert (await service.head()).commit.sequence == 1
 
 
 # The outbox.
@@ -190,17 +210,6 @@ async def test_a_full_outbox_is_flushed_before_the_next_change(service: Any) -> 
     assert [record["sequence"] for record in (await service.head()).commit.outbox] == [commit.OUTBOX_RECORDS + 1]
 
 
-async def test_an_outbox_of_large_records_is_full_sooner(service: Any) -> None:
-    service.audit.down = True
-    etag = (await service.patch(note("x"))).etag
-    while not commit.outbox_is_full((await service.head()).commit.outbox):
-        etag = (await service.patch(note("x" * 7900), over=etag)).etag
-        await service.background.drain()
-    assert len((await service.head()).commit.outbox) < commit.OUTBOX_RECORDS
-    with pytest.raises(Unavailable):
-        await service.patch(note("x"), over=etag)
-
-
 async def test_a_record_stored_with_other_bytes_stops_a_writer_that_must_flush(service: Any) -> None:
     service.audit.down = True
     etag = None
@@ -232,7 +241,7 @@ async def test_a_refused_decision_is_not_retried(service: Any) -> None:
     [first] = await service.count_up(1)
     decided = []
 
-    def decide(head: Any) -> None:
+    def decide(head: Any) -> Decision:
         decided.append(head)
         raise MemnetError("no")
 
@@ -268,7 +277,7 @@ async def test_a_stale_request_is_refused_before_the_decision(service: Any) -> N
     [first] = await service.count_up(1)
     await service.patch(note("rival"), over=first.etag)
 
-    def decide(head: Any) -> None:
+    def decide(head: Any) -> Decision:
         raise AssertionError(head.commit.sequence)
 
     with pytest.raises(ETagMismatch):
@@ -294,22 +303,6 @@ CARD = "4111 1111 1111 1111"
 async def test_an_invalid_replacement_is_refused(service: Any, members: Any, error: Any) -> None:
     with pytest.raises(error):
         await service.replace(members.pop("content", EMPTY_PROJECT), **members)
-    assert service.documents.calls["put"] == 0
-
-
-async def test_a_replacement_needs_the_current_etag(service: Any) -> None:
-    with pytest.raises(DocumentNotFound):
-        await service.replace(EMPTY_PROJECT, over=ETag('"1-0000000000000000"'))
-    await service.replace(EMPTY_PROJECT)
-    with pytest.raises(DocumentExists):
-        await service.replace(EMPTY_PROJECT)
-    with pytest.raises(ETagMismatch):
-        await service.replace(EMPTY_PROJECT, over=ETag('"1-0000000000000000"'))
-
-
-async def test_a_dry_run_of_a_replacement_writes_nothing(service: Any) -> None:
-    result = await service.replace(EMPTY_PROJECT | {"summary": "dry"}, dry_run=True)
-    assert orjson.loads(result.document)["content"]["summary"] == "dry"
     assert service.documents.calls["put"] == 0
 
 
@@ -343,18 +336,6 @@ async def test_a_sensitive_note_of_a_deletion_is_refused(service: Any) -> None:
     assert refused.value.details == {"path": "/note", "kind": "card_number"}
 
 
-async def test_a_deletion_needs_the_current_etag(service: Any) -> None:
-    with pytest.raises(DocumentNotFound):
-        await service.delete(ETag('"1-0000000000000000"'))
-    results = await service.count_up(2)
-    with pytest.raises(ETagMismatch):
-        await service.delete(results[0].etag)
-    await service.delete(results[1].etag)
-    for etag in [results[1].etag, (await service.head()).commit.etag]:
-        with pytest.raises(DocumentNotFound):
-            await service.delete(etag)
-
-
 async def test_creations_and_deletions_share_one_history(service: Any) -> None:
     etags = set()
     for life in range(3):
@@ -366,3 +347,48 @@ async def test_creations_and_deletions_share_one_history(service: Any) -> None:
     [rebuilt] = await rebuilt_histories(SCOPE, documents=service.documents, audit=service.audit)
     assert rebuilt.fault is None
     assert [version.document is None for version in rebuilt.versions] == [False, True] * 3
+
+
+async def test_concurrent_deletions_with_one_key_are_one_change(service: Any) -> None:
+    [first] = await service.count_up(1)
+    answers = await asyncio.gather(*(service.delete(first.etag, idempotency_key="gone") for _ in range(16)))
+    assert {dataclasses.replace(answer, replayed=True) for answer in answers} == {
+        dataclasses.replace(answers[0], replayed=True)
+    }
+    assert (await service.head()).commit.sequence == 2
+
+
+async def test_one_of_several_concurrent_deletions_succeeds(service: Any) -> None:
+    [first] = await service.count_up(1)
+    calls = [service.delete(first.etag) for _ in range(10)] + [service.patch(note("x"), over=first.etag)] * 1
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert sum(not isinstance(outcome, Exception) for outcome in outcomes) == 1
+
+
+async def test_a_repeated_deletion_is_replayed_after_the_document_was_created_again(service: Any) -> None:
+    [first] = await service.count_up(1)
+    gone = await service.delete(first.etag, idempotency_key="gone")
+    for _ in range(2):
+        assert await service.delete(first.etag, idempotency_key="gone") == dataclasses.replace(gone, replayed=True)
+        if (await service.head()).deleted:
+            await service.patch(note("again"))
+    assert (await service.read())["content"]["summary"] == "again"
+    with pytest.raises(IdempotencyKeyReused):
+        await service.delete(first.etag, idempotency_key="gone", note="another reason")
+
+
+async def test_a_late_retry_of_the_creation_does_not_restore_the_document(service: Any) -> None:
+    results = await service.count_up(70)
+    await service.delete(results[-1].etag)
+    await service.background.drain()
+    again = await service.patch(note("note 0"), idempotency_key="key-1")
+    assert again == dataclasses.replace(results[0], replayed=True)
+    assert (await service.head()).deleted
+    assert (await service.patch(note("new"))).created
+
+
+async def test_concurrent_replacements_with_one_key_are_one_change(service: Any) -> None:
+    answers = await asyncio.gather(*(service.replace(EMPTY_PROJECT, idempotency_key="one") for _ in range(16)))
+    assert {answer.etag for answer in answers} == {answers[0].etag}
+    assert sum(not answer.replayed for answer in answers) == 1
+    assert (await service.head()).commit.sequence == 1

@@ -85,6 +85,15 @@ async def test_a_mark_without_an_event_may_belong_to_a_write_under_way(age: time
     assert len(await world.marks()) == 1 - dropped
 
 
+async def test_only_the_old_one_of_two_marks_without_an_event_is_dropped() -> None:
+    world = World()
+    for mark_id in ("old", "young"):
+        await world.events.mark(EventKey(SCOPE, "never"), mark_id)
+        world.clock.advance(MARKER_LIFETIME - timedelta(seconds=1))
+    assert await reconcile(world) == ReconcileReport(marked=2, dropped=1)
+    assert len(await world.marks()) == 1
+
+
 async def test_stored_bytes_that_are_no_event_wait_for_a_person() -> None:
     world = World()
     key = EventKey(SCOPE, "broken")

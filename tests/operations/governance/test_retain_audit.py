@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from memnet.domain.catalog.retention_policy import Tally
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import ErasureRunning
-from memnet.domain.core.reason import Reason
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.history import baseline as baselines
 from memnet.operations.documents.write import patch_document

@@ -8,7 +8,7 @@ import pytest
 from memnet.adapters.memory.event_index import MemoryEventIndex
 from memnet.adapters.memory.ids import SequentialIds
 from memnet.adapters.memory.prerequisites import MemoryPrerequisite
-from memnet.domain.catalog.catalog_text import TextKind, TextName
+from memnet.domain.catalog.catalog import TextKind, TextName
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.prerequisite import BootstrapReport, PrerequisiteStatus
 from memnet.domain.events.index_layout import LAYOUT, IndexVersion, Layout, dump_layout
@@ -170,7 +170,7 @@ async def test_a_changed_catalog_text_is_named(world: World) -> None:
     await world.texts.create(name, b"{}")
     standing, detail = await world.standing(module.CATALOG)
     assert standing is PrerequisiteStatus.WRONG
-    assert detail.startswith("Used before with another text: schema memory.project 1.0.0. Raise the version")
+    assert detail.startswith("Used before with a different text: schema memory.project 1.0.0. Raise the version")
 
 
 async def test_without_the_storage_the_catalog_is_unknown(world: World, monkeypatch: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.upkeep_rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.errors import ProposerCannotConfirm
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.operations.upkeep.maintain import (

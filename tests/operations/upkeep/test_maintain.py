@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import HistoryCorrupt, Unavailable, VaultUnavailable
-from memnet.domain.core.reason import Reason
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.upkeep.compaction import plan_compaction

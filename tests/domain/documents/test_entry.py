@@ -1,13 +1,14 @@
-"""A replay adds a source to an entry without a confirmation; nothing else gets in that way."""
+"""Entries: their members, and the sources that a replay adds to them."""
 
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
+from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.access import Reason
 from memnet.domain.core.json_patch import parse_patch
-from memnet.domain.core.reason import Reason
-from memnet.domain.documents.added_source import source_ops
+from memnet.domain.documents.entry import confidence_of, source_ops
 from tests.domain.samples import NOW, draft, op, shipped_command, shipped_rules
 
 RULES = shipped_rules("project-copilot-v1", "user_dynamic")
@@ -15,6 +16,11 @@ E1, E2 = {"conversation_id": "c1"}, {"conversation_id": "c2"}
 BOTH = {**E1, "also": [E2]}
 FACT = {"id": "f1", "text": "Works from Utrecht.", "confidence": 0.9, "evidence": E1, "last_verified_at": NOW}
 AT = "/content/durable_facts/0/evidence"
+
+
+@pytest.mark.parametrize(("value", "confidence"), [(1, 1.0), (0.5, 0.5), (True, None), ("1", None), (None, None)])
+def test_only_a_number_is_a_confidence(value: Any, confidence: float | None) -> None:
+    assert confidence_of({"confidence": value}, SectionUpkeep(section="/facts")) == confidence
 
 
 def redirected(*ops: Any, **members: Any) -> bool:
@@ -44,7 +50,7 @@ def test_a_live_writer_does_not() -> None:
         op("add", "/content/durable_facts/-", value=FACT),
     ],
 )
-def test_what_takes_a_source_away_or_says_something_waits(made: Any) -> None:
+def test_other_changes_of_an_entry_are_redirected(made: Any) -> None:
     assert redirected(made)
 
 
@@ -57,6 +63,6 @@ def test_what_takes_a_source_away_or_says_something_waits(made: Any) -> None:
         op("add", "/content/o/0/evidence", value=BOTH),
     ],
 )
-def test_only_the_evidence_of_an_entry_of_an_array_takes_sources(made: Any) -> None:
+def test_sources_are_added_only_to_evidence_of_entries_in_arrays(made: Any) -> None:
     state = deepcopy({"content": {"a": [FACT], "o": {"0": FACT}, "evidence": E1}})
     assert source_ops(parse_patch([made]), state, ()) == frozenset()

@@ -1,0 +1,169 @@
+"""The rules that a profile is made of: documents, sensitive content, extraction and upkeep."""
+
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from memnet.domain.core import json_patch
+from memnet.domain.core.scope import SEGMENT, DocumentKey, Json, UserScope, check_identifier
+
+Identifier = Annotated[str, StringConstraints(pattern=rf"^{SEGMENT.pattern}$")]
+Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~[01])*)*$", max_length=512)]
+"""A JSON Pointer (RFC 6901) relative to `content`; in rules a segment `*` matches any segment."""
+DeniedField = Annotated[str, StringConstraints(pattern=r"^(?s:[^/].*|(/([^~/]|~[01])*)+)$", max_length=512)]
+"""A pointer pattern if it starts with '/', else a member name, refused at any depth."""
+Confidence = Annotated[float, Field(ge=0, le=1)]
+Duration = Annotated[str, StringConstraints(pattern=r"^P(?:[1-9][0-9]{0,4}D|[1-9][0-9]{0,3}W|T[1-9][0-9]{0,4}H)$")]
+"""Days, weeks or hours in ISO 8601: `P7D`, `P2W`, `PT12H`."""
+Days = Annotated[int, Field(ge=1, le=36_500)]
+
+
+class ProfilePart(BaseModel):
+    """Frozen. Unknown members are errors, because a misspelt rule would be ignored silently."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class DocumentFamily(ProfilePart):
+    """A document by its path, or a family of documents by a template with one variable."""
+
+    namespace: Identifier
+    path: str | None = None
+    path_template: str | None = None
+
+    def variable(self) -> str | None:
+        """Return the name of the template's variable; None for a fixed path."""
+        if self.path_template is None:
+            return None
+        return self.path_template.partition("{")[2].partition("}")[0]
+
+    def resolve(self, scope: UserScope, value: str | None = None) -> DocumentKey:
+        """Return the document of `scope`; `value`, one segment, fills the variable. Raises InvalidIdentifier."""
+        path = self.path or ""
+        variable = self.variable()
+        if self.path_template is not None and variable is not None:
+            filled = check_identifier(variable, value or "")
+            path = self.path_template.replace(f"{{{variable}}}", filled)
+        return DocumentKey(scope, self.namespace, path)
+
+    def covers(self, key: DocumentKey) -> bool:
+        """Whether the document belongs to the family."""
+        if key.namespace != self.namespace:
+            return False
+        return key.path == self.path if self.path_template is None else self.value_in(key) is not None
+
+    def value_in(self, key: DocumentKey) -> str | None:
+        """Return the value of the variable in this document's path; None if the template does not match."""
+        before, _, rest = (self.path_template or "").partition("{")
+        after = rest.partition("}")[2]
+        value = key.path[len(before) : len(key.path) - len(after)]
+        fits = self.path_template is not None and key.path == before + value + after
+        return value if fits and SEGMENT.fullmatch(value) else None
+
+
+class Kind(StrEnum):
+    """The kinds of sensitive values."""
+
+    CARD_NUMBER = "card_number"
+    IBAN = "iban"
+    SOCIAL_SECURITY_NUMBER = "social_security_number"
+    PRIVATE_KEY = "private_key"
+    ACCESS_TOKEN = "access_token"
+    PASSWORD = "password"
+    SECURITY_CODE = "security_code"
+
+
+Shape = Annotated[str, StringConstraints(pattern=r"^[ -~]*([#@][ -~]*){4}$", max_length=64)]
+"""The form of a value: `#` is any digit, `@` any ASCII letter, other printable ASCII characters are literal."""
+
+
+class SensitiveContent(ProfilePart):
+    """The sensitive content of a profile: without the kinds in `allow`, and with `shapes` by kind.
+
+    A shape such as `EMP-######` needs at least four `#` or `@`, so that no common word matches it.
+    """
+
+    allow: tuple[Kind, ...] = ()
+    shapes: dict[Identifier, Shape] = Field(default_factory=dict)
+
+
+STRICTEST = SensitiveContent()
+"""Applies where there is no profile."""
+
+
+RULES_CONFIDENCE = 0.5
+"""The confidence of the rule-based extractor. A profile with cues must require more for auto-apply."""
+
+
+class TriggerPhrase(ProfilePart):
+    """The section to which the rule-based extractor proposes phrases of one form.
+
+    `wish`: how something should be done; `statement`: about the user; `decision`: an agreement.
+    """
+
+    says: Literal["wish", "statement", "decision"]
+    binding_id: Identifier
+    section: Pointer
+
+
+class ExtractionRules(ProfilePart):
+    """The rules of replays. Without them a replay writes an event and no patch.
+
+    `max_confidence` caps the confidence of a model. `items` has templates for new entries by binding and section, with
+    the placeholders $id, $text, $confidence, $evidence, $time and $date.
+    """
+
+    prompt_id: Identifier
+    prompt_version: Identifier
+    max_confidence: Confidence = 0.75
+    max_patches: Annotated[int, Field(ge=1, le=50)] = 10
+    items: dict[str, dict[Pointer, dict[str, Json]]] = Field(default_factory=dict)
+    cues: tuple[TriggerPhrase, ...] = ()
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+"""The share of its limit that a document may fill before sections are trimmed."""
+
+
+class Measure(ProfilePart):
+    """A member that measures an entry: a number, or one of the texts in `order`, lowest first.
+
+    `default` applies to entries without the member; without a default they have the lowest value.
+    """
+
+    field: Identifier
+    order: tuple[str, ...] = ()
+    default: float | str | None = None
+
+
+class SectionUpkeep(ProfilePart):
+    """The upkeep of one array of the content. Sections are trimmed in the order of their rules.
+
+    `merge`: entries with the same text are merged. `keep`: the section is trimmed to this many entries, those with the
+    lowest value by `trim_by` first, then the first in the array; removed entries are written to an event.
+    `trim_below`: only entries below this confidence are trimmed; durable sections need it. `expires_field`: entries
+    are moved to an event after this time. `ttl_field`: the class of an entry, one of `ttl_classes`, sets its
+    `expires_field`. `stale_after_days`: an entry whose `verified_field` is older returns to the pending section. The
+    other fields name the members of an entry.
+    """
+
+    section: Pointer
+    merge: bool = False
+    keep: Annotated[int, Field(ge=0)] | None = None
+    trim_below: Confidence | None = None
+    trim_by: tuple[Measure, ...] = ()
+    expires_field: Identifier | None = None
+    ttl_field: Identifier | None = None
+    stale_after_days: Annotated[int, Field(ge=1)] | None = None
+    verified_field: Identifier = "last_verified_at"
+    text_field: Identifier = "text"
+    confidence_field: Identifier = "confidence"
+    evidence_field: Identifier = "evidence"
+    id_field: Identifier = "id"
+
+    @cached_property
+    def place(self) -> json_patch.Pointer:
+        """The parsed `section`."""
+        return json_patch.pointer(self.section)

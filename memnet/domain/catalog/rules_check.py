@@ -1,0 +1,247 @@
+"""Check the rules of a profile for extraction, upkeep and retention."""
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import combinations
+
+import orjson
+
+from memnet.domain.catalog.entry_template import PLACEHOLDERS, TEXT, Entry, fill, placeholders
+from memnet.domain.catalog.path_policy import lies_within, touches
+from memnet.domain.catalog.profile import Binding, Profile
+from memnet.domain.catalog.retention_policy import Ceilings, Kind, Limits
+from memnet.domain.catalog.rules import RULES_CONFIDENCE, ExtractionRules, Measure, SectionUpkeep
+from memnet.domain.catalog.schema import Schema
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.json_patch import pointer, pointer_text
+from memnet.domain.core.scope import Json
+from memnet.domain.core.violations import Problem
+
+SAMPLE = Entry(
+    id="entry-0123456789abcdef",
+    text="Some text.",
+    confidence=0.5,
+    evidence={"conversation_id": "c", "message_ids": ["m"], "snapshot_uri": "blob://s"},
+    time="2026-02-14T20:00:00.000000Z",
+)
+
+
+def check_extraction(
+    profile: Profile, schemas: Mapping[str, Schema], prompts: Collection[tuple[str, str]]
+) -> Iterator[Problem]:
+    """Yield the problems of `profile.extraction`; `schemas` are by binding_id."""
+    rules = profile.extraction
+    if rules is None:
+        return
+    yield from _check_prompt(rules, prompts)
+    yield from _check_confidence(profile, rules)
+    for binding_id, sections in rules.items.items():
+        for section, template in sections.items():
+            at = pointer_text(["extraction", "items", binding_id, section])
+            yield from _check_template(at, template)
+            yield from _check_section(at, profile, binding_id, section)
+            yield from _check_shape(at, profile, schemas, binding_id, section)
+    for index, cue in enumerate(rules.cues):
+        at = f"/extraction/cues/{index}"
+        yield from _check_section(at, profile, cue.binding_id, cue.section)
+        yield from _check_shape(at, profile, schemas, cue.binding_id, cue.section)
+        if profile.binding(cue.binding_id) is not None and cue.binding_id not in profile.pending_sections:
+            yield Problem(f"{at}/binding_id", "has no pending section for the findings of a cue")
+
+
+def _check_prompt(rules: ExtractionRules, prompts: Collection[tuple[str, str]]) -> Iterator[Problem]:
+    if rules.prompt_id not in {prompt_id for prompt_id, _ in prompts}:
+        yield Problem("/extraction/prompt_id", f"there is no prompt {rules.prompt_id}")
+    elif (rules.prompt_id, rules.prompt_version) not in prompts:
+        yield Problem("/extraction/prompt_version", f"prompt {rules.prompt_id} has no version {rules.prompt_version}")
+
+
+def _check_confidence(profile: Profile, rules: ExtractionRules) -> Iterator[Problem]:
+    thresholds = profile.confidence_rules
+    if profile.durable_sections and rules.max_confidence >= thresholds.min_confidence_for_durable_fact:
+        reason = "reaches min_confidence_for_durable_fact: a replay could write a durable fact without a confirmation"
+        yield Problem("/extraction/max_confidence", reason)
+    if rules.cues and thresholds.min_confidence_for_auto_apply <= RULES_CONFIDENCE:
+        reason = f"need a min_confidence_for_auto_apply above {RULES_CONFIDENCE}: their findings must be confirmed"
+        yield Problem("/extraction/cues", reason)
+
+
+def _check_template(at: str, template: Mapping[str, Json]) -> Iterator[Problem]:
+    found = set(placeholders(dict(template)))
+    for unknown in sorted(found - PLACEHOLDERS):
+        yield Problem(at, f"{unknown} is none of {', '.join(sorted(PLACEHOLDERS))}")
+    if TEXT not in found:
+        yield Problem(at, f"has no place for the text: {TEXT}")
+
+
+def _check_section(at: str, profile: Profile, binding_id: str, section: str) -> Iterator[Problem]:
+    if profile.binding(binding_id) is None:
+        yield Problem(at, f"{binding_id} is no binding of the profile")
+        return
+    place = pointer(section)
+    if {"*", "-"} & set(place):
+        yield Problem(at, "must be one pointer, without * and -")
+        return
+    pending = profile.pending_sections.get(binding_id)
+    if pending is not None and touches(place, pointer(pending)):
+        yield Problem(at, "is in the pending section, to which only the service adds items")
+    if not any(lies_within(place, pointer(rule)) for rule in profile.writable_path_rules.get(binding_id, ())):
+        yield Problem(at, f"writable_path_rules do not let {binding_id} write {section}")
+
+
+def _check_shape(
+    at: str, profile: Profile, schemas: Mapping[str, Schema], binding_id: str, section: str
+) -> Iterator[Problem]:
+    """Yield the violations of an entry that is made of a text and added to the section."""
+    schema, binding, rules = schemas.get(binding_id), profile.binding(binding_id), profile.extraction
+    if schema is None or binding is None or rules is None or {"*", "-"} & set(pointer(section)):
+        return
+    if not schema.has_array(section):
+        yield Problem(at, f"schema {schema.schema_id} {schema.version} has no array {section}")
+        return
+    template = rules.items.get(binding_id, {}).get(section, TEXT)
+    for violation in schema.violations(_content_with(binding, section, fill(template, SAMPLE))):
+        if lies_within(pointer(violation.pointer), pointer(section)):
+            place = violation.pointer.removeprefix(f"{section}/0")
+            where = f"{place} " if place else ""
+            yield Problem(at, f"makes an entry that the schema refuses: {where}{violation.message}")
+
+
+def _content_with(binding: Binding, section: str, entry: Json) -> Json:
+    """Return the initial content with one entry in the section."""
+    content: Json = orjson.loads(canonical(binding.initial_content or {}))
+    node = content
+    *parents, last = pointer(section)
+    for name in parents:
+        if not isinstance(node.get(name), dict):
+            node[name] = {}
+        node = node[name]
+    node[last] = [entry]
+    return content
+
+
+FIELDS = (
+    "verified_field",
+    "text_field",
+    "confidence_field",
+    "evidence_field",
+    "id_field",
+    "expires_field",
+    "ttl_field",
+)
+
+
+def check_upkeep(profile: Profile, schemas: Mapping[str, Schema]) -> Iterator[Problem]:
+    """Yield the problems of `upkeep_rules`; `schemas` are by binding_id."""
+    for binding_id, rules in profile.upkeep_rules.items():
+        binding = profile.binding(binding_id)
+        if binding is None:
+            continue
+        at = pointer_text(["upkeep_rules", binding_id])
+        if binding.write_mode == "read_only" and rules:
+            yield Problem(at, "keeps up a read_only binding")
+        needed = len({*(rule.section for rule in rules), profile.pending_sections.get(binding_id)} - {None})
+        if needed > profile.max_ops:
+            yield Problem(at, f"may need {needed} operations, more than max_ops {profile.max_ops}")
+        yield from _check_apart(at, rules)
+        for index, rule in enumerate(rules):
+            yield from _check_rule(f"{at}/{index}", profile, binding_id, rule)
+            if binding_id in schemas:
+                yield from _check_places(f"{at}/{index}", rule, schemas[binding_id])
+
+
+def _check_apart(at: str, rules: tuple[SectionUpkeep, ...]) -> Iterator[Problem]:
+    for (first, a), (second, b) in combinations(enumerate(rules), 2):
+        one, other = sorted((pointer(a.section), pointer(b.section)), key=len)
+        if other[: len(one)] == one:
+            yield Problem(f"{at}/{second}/section", f"overlaps the section of {at}/{first}")
+
+
+def _check_rule(at: str, profile: Profile, binding_id: str, rule: SectionUpkeep) -> Iterator[Problem]:
+    if not (rule.merge or rule.keep is not None or rule.expires_field or rule.stale_after_days):
+        yield Problem(at, "says nothing: it needs merge, keep, expires_field or stale_after_days")
+    if rule.ttl_field is not None and (rule.expires_field is None or not profile.ttl_classes):
+        yield Problem(f"{at}/ttl_field", "needs expires_field, which it sets, and ttl_classes")
+    yield from _check_trimming(at, profile, binding_id, rule)
+    pending = profile.pending_sections.get(binding_id)
+    if rule.stale_after_days is not None and pending is None:
+        yield Problem(f"{at}/stale_after_days", "has nowhere to go: the binding has no pending section")
+    if pending is None or rule.section == pending:
+        if pending is not None and rule.stale_after_days is not None:
+            yield Problem(f"{at}/stale_after_days", "is of the pending section itself")
+    elif touches(pointer(rule.section), pointer(pending)):
+        yield Problem(f"{at}/section", f'overlaps the pending section "{pending}"')
+
+
+def _check_trimming(at: str, profile: Profile, binding_id: str, rule: SectionUpkeep) -> Iterator[Problem]:
+    for name in ("trim_below", "trim_by"):
+        if rule.keep is None and getattr(rule, name):
+            yield Problem(f"{at}/{name}", "needs keep")
+    if rule.keep is None:
+        return
+    durable = profile.durable_sections.get(binding_id, ())
+    if rule.trim_below is None and any(touches(pointer(rule.section), pointer(place)) for place in durable):
+        yield Problem(f"{at}/keep", "trims a durable section: it needs trim_below, so that the surest entries stay")
+    limit = profile.array_limits(binding_id).get(rule.section.removeprefix("/"))
+    if limit is not None and rule.keep > limit:
+        yield Problem(f"{at}/keep", f"is more than the section may hold, which is {limit}")
+
+
+def _check_places(at: str, rule: SectionUpkeep, schema: Schema) -> Iterator[Problem]:
+    if {"*", "-"} & set(pointer(rule.section)) or not schema.has_array(rule.section):
+        yield Problem(f"{at}/section", f"schema {schema.schema_id} {schema.version} has no array {rule.section}")
+        return
+    segments = pointer(rule.section)
+    if any(schema.has_array(pointer_text(segments[:depth])) for depth in range(1, len(segments))):
+        yield Problem(f"{at}/section", "lies in an entry of an array: entries have no fixed place")
+    needed = {name for name in FIELDS if name in rule.model_fields_set}
+    if rule.stale_after_days is not None:
+        needed.add("verified_field")
+    if rule.trim_below is not None:
+        needed.add("confidence_field")
+    for name in FIELDS:
+        field = getattr(rule, name)
+        if name in needed and field is not None and not schema.has(rule.section + "/-" + pointer_text([field])):
+            yield Problem(f"{at}/{name}", f"the entries at {rule.section} have no {field}")
+    for index, measure in enumerate(rule.trim_by):
+        yield from _check_measure(f"{at}/trim_by/{index}", rule.section, measure, schema)
+
+
+def _check_measure(at: str, section: str, measure: Measure, schema: Schema) -> Iterator[Problem]:
+    place = section + "/-" + pointer_text([measure.field])
+    if not schema.has(place):
+        yield Problem(f"{at}/field", f"the entries at {section} have no {measure.field}")
+    elif not measure.order:
+        if not schema.has_number(place):
+            yield Problem(f"{at}/field", "is not a number: its values need an order")
+        if isinstance(measure.default, str):
+            yield Problem(f"{at}/default", "is not a number")
+    elif sorted(measure.order) != sorted(map(str, schema.choices(place))):
+        yield Problem(f"{at}/order", "must list each value of the schema's enum once")
+    elif measure.default is not None and measure.default not in measure.order:
+        yield Problem(f"{at}/default", "is not in order")
+
+
+def check_ceilings(ceilings: Ceilings) -> Iterator[Problem]:
+    """Yield each minimum above its maximum, for the organisation and each tenant."""
+    yield from _check_limits("", ceilings)
+    for tenant_id in ceilings.tenants:
+        yield from _check_limits(pointer_text(["tenants", tenant_id]), ceilings.of(tenant_id))
+
+
+def _check_limits(at: str, limits: Limits) -> Iterator[Problem]:
+    for kind in Kind:
+        least, most = limits.least(kind), limits.most(kind)
+        if least is not None and most is not None and least > most:
+            yield Problem(f"{at}/{kind}_min_days", f"is above {kind}_max_days, {most}")
+
+
+def check_rules(profile: Profile, limits: Limits) -> Iterator[Problem]:
+    """Yield each rule of the profile that exceeds the limits."""
+    for kind in Kind:
+        days: int | None = getattr(profile.retention_rules, f"{kind}_days")
+        least, most = limits.least(kind), limits.most(kind)
+        at = f"/retention_rules/{kind}_days"
+        if days is not None and most is not None and days > most:
+            yield Problem(at, f"is above the organisation's ceiling of {most} days")
+        if days is not None and least is not None and days < least:
+            yield Problem(at, f"is below the organisation's floor of {least} days")
