@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from tests.architecture.source_tree import texts
 

@@ -319,7 +319,7 @@ def test_a_schema_whose_keywords_are_of_the_wrong_kind_breaks_nothing_else(
 @pytest.mark.parametrize(
     ("file", "value", "reason"),
     [
-        ("schemas/garden.json", {}, "does not stand in the directory of its schema_id"),
+        ("schemas/garden.json", {}, "is not in the directory of its schema_id"),
         (
             "schemas/gar den/1.json",
             {},

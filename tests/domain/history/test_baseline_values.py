@@ -107,7 +107,7 @@ def test_what_is_not_opened_is_nowhere_taken_for_content() -> None:
     fault = rebuild("doc-1", KEY, LIFE.records[2:], LIFE.head, sealed()).fault
     assert fault == "doc-1-000000000002: the values of the baseline do not open"
     with pytest.raises(HistoryCorrupt) as caught:
-        reconstruction.version_at(2, LIFE.head, LIFE.records[2:], sealed())  # type: ignore[arg-type]
+        reconstruction.version_at(2, LIFE.head, LIFE.records[2:], sealed())
     assert caught.value.details["change_id"] == "doc-1-000000000002"
 
 

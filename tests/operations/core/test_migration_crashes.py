@@ -111,7 +111,7 @@ class Fenced(CountingDocuments):
 
 
 async def is_postponed(world: Migrating) -> bool:
-    return {decision.standing.value for decision in await world.run()} == {"postponed"}
+    return {decision.action.value for decision in await world.run()} == {"postponed"}
 
 
 async def is_rollback_postponed(world: Migrating) -> bool:
