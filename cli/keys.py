@@ -6,7 +6,7 @@ from cli import storage
 from cli.options import IDENTIFIER, tenant_option, user_options
 from cli.output import exit_unless, user_of
 from memnet.domain.core.scope import UserScope
-from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.operations.sealing import rotate_keys
 from memnet.stores import read_data_keys
 
 

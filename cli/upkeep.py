@@ -13,7 +13,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.maintenance import EntryAction, Step
 from memnet.operations.documents.outbox import sweep_outboxes
-from memnet.operations.upkeep.maintain import MaintenanceResult, Outcome, compact_document, refresh_document
+from memnet.operations.upkeep import MaintenanceResult, Outcome, compact_document, refresh_document
 from memnet.paging import rows
 from memnet.service import Service
 

@@ -30,7 +30,7 @@ from memnet.domain.core.metric import SIZE_RATIO
 from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents.envelope import DocumentSummary
 from memnet.domain.governance.tenant_erasure import look_every
-from memnet.operations.catalog.catalog import register_catalog
+from memnet.operations.catalog import register_catalog
 from memnet.ports import (
     ArchiveReader,
     ArchiveWriter,

@@ -10,13 +10,13 @@ from memnet.domain.core.scope import Actor
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.replay.replay import Replay, ReplayStatus
 from memnet.log_redaction import LogSafe
+from memnet.operations import upkeep
 from memnet.operations.events.reindex_events import resume_reindexing
 from memnet.operations.governance import erase_tenant, erase_user, retention
 from memnet.operations.replay.conflicts import attempt_conflict
 from memnet.operations.replay.jobs import fail_replay
 from memnet.operations.replay.replays import replay_snapshot
 from memnet.operations.service import backlog
-from memnet.operations.upkeep import maintain
 from memnet.service import Service
 from workers.message_handling import JobHandler, error_origin
 from workers.outcomes import MAX_ATTEMPTS
@@ -77,12 +77,12 @@ REINDEX = JobHandler(JobKind.REINDEX, _reindex, _unmark, None)
 
 async def compact_documents(service: Service) -> object:
     """Compact the documents by their profiles' rules."""
-    return await maintain.compact_documents(service, actor=_actor(service))
+    return await upkeep.compact_documents(service, actor=_actor(service))
 
 
 async def refresh_documents(service: Service) -> object:
     """Remove expired entries, and send stale ones back for confirmation."""
-    return await maintain.refresh_documents(service, actor=_actor(service))
+    return await upkeep.refresh_documents(service, actor=_actor(service))
 
 
 async def requeue_jobs(service: Service) -> object:

@@ -15,7 +15,7 @@ from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.scope import ETag, check_identifier
-from memnet.operations.catalog.catalog import get_profile, get_schema, list_profiles
+from memnet.operations.catalog import get_profile, get_schema, list_profiles
 
 router = APIRouter()
 route = service_routes(router, "catalog")

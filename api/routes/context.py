@@ -19,7 +19,7 @@ from memnet.domain.context.context import (
 from memnet.domain.context.visible_content import GUIDANCE_NOTE
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.metric import UNREADABLE_DOCUMENTS
-from memnet.operations.context.assemble_context import assemble_context
+from memnet.operations.context import assemble_context
 
 router = APIRouter()
 

@@ -12,7 +12,7 @@ import pytest
 from memnet.catalog import Catalog
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.events.event_search import EventQuery, Vector
-from memnet.operations.context.assemble_context import assemble_context
+from memnet.operations.context import assemble_context
 from memnet.ports import Embedder, Hits
 from memnet.service import Service
 from memnet.settings import Settings

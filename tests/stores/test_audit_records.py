@@ -10,7 +10,7 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.audit_values import CLEAR
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.operations.sealing import rotate_keys
 from memnet.paging import MAX_CONCURRENCY
 from memnet.stores import read_records, read_stored_records, unseal_records
 from tests.operations.service_scenario import SCOPE, CountingAudit, Service, note

@@ -16,7 +16,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.operations.sealing import rotate_keys
 from memnet.paging import rows
 from memnet.stores import baselines as module
 from memnet.stores import (

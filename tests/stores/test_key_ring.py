@@ -14,7 +14,7 @@ from memnet.domain.replay.snapshot import snapshot_key
 from memnet.domain.sealing import data_keys
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
 from memnet.domain.sealing.sealing import DataKey
-from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.operations.sealing import rotate_keys
 from memnet.ports import StoreConflict
 from memnet.stores import KeyRing, Vault, read_data_keys
 from memnet.stores.key_ring import ATTEMPTS

@@ -10,7 +10,7 @@ from memnet.adapters.system import RandomIds, SystemClock
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.history.baseline import Baseline
-from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.operations.sealing import rotate_keys
 from memnet.stores import AuditLog, ItemStore, Vault, read_baseline, store_baseline
 
 SCOPE = UserScope("t1", "u1")

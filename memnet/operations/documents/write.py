@@ -30,7 +30,7 @@ from memnet.domain.documents.commands import (
 from memnet.domain.documents.envelope import AppliedRequest, Envelope
 from memnet.domain.documents.write_decision import Decision, decide_deletion, decide_patch, decide_replacement
 from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey
-from memnet.operations.catalog.catalog import read_schema
+from memnet.operations.catalog import read_schema
 from memnet.operations.documents.outbox import flush_outbox
 from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service

@@ -29,7 +29,7 @@ from memnet.domain.replay.replay import PatchResult, Replay
 from memnet.domain.replay.replay_plan import ReplayPlan, make_plan, settled_results
 from memnet.domain.replay.rule_extraction import extract_by_rules
 from memnet.domain.replay.snapshot import Snapshot, snapshot_key
-from memnet.operations.context.assemble_context import assemble_context
+from memnet.operations.context import assemble_context
 from memnet.ports import LanguageModels, ModelOutcome, ModelRequest
 from memnet.service import Service
 from memnet.stores import KeyRing, Vault

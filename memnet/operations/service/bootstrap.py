@@ -4,7 +4,7 @@ from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.errors import CatalogConflict, Unavailable
 from memnet.domain.core.prerequisite import BootstrapReport, Finding, PrerequisiteStatus
 from memnet.domain.events.index_layout import mismatch
-from memnet.operations.catalog.catalog import register_catalog
+from memnet.operations.catalog import register_catalog
 from memnet.ports import IndexMissing, Prerequisites, StoreConflict
 from memnet.service import Service
 from memnet.stores import CatalogTexts, Search, ensure_index

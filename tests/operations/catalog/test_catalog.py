@@ -17,8 +17,8 @@ from memnet.domain.core.errors import (
     Unavailable,
 )
 from memnet.domain.core.scope import Actor
-from memnet.operations.catalog import catalog as module
-from memnet.operations.catalog.catalog import get_profile, get_schema, list_profiles, read_schema, register_catalog
+from memnet.operations import catalog as module
+from memnet.operations.catalog import get_profile, get_schema, list_profiles, read_schema, register_catalog
 from memnet.stores import CatalogTexts
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs

@@ -10,7 +10,7 @@ from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.context.context import AssembleContext
 from memnet.domain.core.errors import InvalidIdentifier, ProfileForbidden, ProfileNotFound
 from memnet.domain.core.scope import DocumentKey, UserScope
-from memnet.operations.context.assemble_context import assemble_context
+from memnet.operations.context import assemble_context
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import ALICE, ALPHA, BOB, DYNAMIC, PROFILE, SCOPE, STATIC, Service, note

@@ -8,7 +8,7 @@ from memnet.domain.context.context import AssembleContext
 from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import PathNotWritable
 from memnet.domain.documents.commands import IfMatch, PatchDocument
-from memnet.operations.context.assemble_context import assemble_context
+from memnet.operations.context import assemble_context
 from memnet.operations.documents.write import patch_document
 from tests.migration_example import HERE
 from tests.operations.migration_scenario import GLOBAL, LIVE, Migrating, example, with_profile

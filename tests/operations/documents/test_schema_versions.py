@@ -11,7 +11,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import BindingMismatch, SchemaViolation
 from memnet.domain.core.scope import ETag
 from memnet.domain.documents.commands import ConfirmPending, IfExists, RejectPending, ReplaceDocument, WriteResult
-from memnet.operations.catalog.catalog import register_catalog
+from memnet.operations.catalog import register_catalog
 from memnet.operations.documents.pending import confirm_pending, reject_pending
 from memnet.operations.documents.write import patch_document, replace_document
 from tests.operations.schema_versions import GARDEN, LIST, NEW, NEWEST, OLD, PLACE, THIRD, body, release

@@ -21,7 +21,7 @@ from memnet.operations.documents.outbox import SweepReport, sweep_outboxes
 from memnet.operations.governance.retention import apply_retention, apply_retentions
 from memnet.operations.history.sign_checkpoints import SignReport, sign_checkpoints
 from memnet.operations.replay.replays import replay_snapshot
-from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.operations.sealing import rotate_keys
 from memnet.operations.service.backlog import RequeueReport, requeue_jobs
 from tests.memory_blobs import storage_of
 from tests.operations.erasure_scenario import OTHER, U1, ErasureWorld, alpha

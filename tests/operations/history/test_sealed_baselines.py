@@ -11,7 +11,7 @@ from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.documents.read import get_document
-from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.operations.sealing import rotate_keys
 from memnet.stores import read_baseline, unseal_baseline
 from tests.memory_blobs import storage_of
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, RetentionWorld, put

@@ -13,7 +13,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_values import CLEAR
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.history.verify_history import rebuild_documents
-from memnet.operations.sealing.rotate_keys import rotate_keys
+from memnet.operations.sealing import rotate_keys
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import ALPHA, SCOPE, Service, note

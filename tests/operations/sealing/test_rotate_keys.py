@@ -17,7 +17,7 @@ from memnet.domain.documents.commands import IfMatch
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.replay.snapshot import snapshot_key
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.sealing.rotate_keys import RotationReport, rotate_keys
+from memnet.operations.sealing import RotationReport, rotate_keys
 from memnet.paging import MAX_CONCURRENCY
 from memnet.stores import KeyRing, read_records
 from memnet.wiring import in_memory

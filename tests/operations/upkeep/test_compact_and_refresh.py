@@ -13,7 +13,7 @@ from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.errors import ProposerCannotConfirm
 from memnet.domain.core.scope import DocumentKey, UserScope
-from memnet.operations.upkeep.maintain import (
+from memnet.operations.upkeep import (
     MaintenanceResult,
     Outcome,
     UpkeepReport,

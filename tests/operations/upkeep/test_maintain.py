@@ -18,7 +18,7 @@ from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.freshness import plan_freshness
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, Step, profiles_maintaining
 from memnet.operations.history.verify_history import rebuild_documents
-from memnet.operations.upkeep.maintain import (
+from memnet.operations.upkeep import (
     MaintenanceResult,
     Outcome,
     UpkeepReport,
