@@ -60,7 +60,7 @@ lock: setup ## resolve the dependencies again
 	$(UV) pip compile --quiet --universal --python-version 3.11 --extra dev --generate-hashes --no-emit-index-url \
 		--no-emit-find-links --no-annotate --no-header pyproject.toml -o requirements.lock
 	$(UV) pip compile $(FOR_IMAGES) --extra telemetry pyproject.toml -o docker/service.lock
-	$(UV) pip compile $(FOR_IMAGES) docker/stand-ins.in -o docker/stand-ins.lock
+	$(UV) pip compile $(FOR_IMAGES) docker/emulators.in -o docker/emulators.lock
 	$(NPM) install --package-lock-only
 	$(NPM_BROWSER) install --package-lock-only
 

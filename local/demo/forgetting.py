@@ -55,16 +55,16 @@ class Forgetting:
         refused = (await self.service.patch(_wish("too-early"))).expect(409, code="ERASURE_RUNNING")
         self.screen.refusal(f"PATCH {DYNAMIC}", refused)
         while True:
-            told = (await self.privacy.erasure(asked["erasure_id"])).expect(200).body
-            if told["receipt"] is not None:
+            erasure = (await self.privacy.erasure(asked["erasure_id"])).expect(200).body
+            if erasure["receipt"] is not None:
                 break
             if time.monotonic() - since > PATIENCE:
-                raise Unexpected(f"the erasure still runs: {told}")
+                raise Unexpected(f"the erasure still runs: {erasure}")
             await asyncio.to_thread(self.work)
             await asyncio.sleep(BETWEEN_LOOKS)
-        hold(told["status"] == "complete", f"the erasure is {told['status']}")
+        hold(erasure["status"] == "complete", f"the erasure is {erasure['status']}")
         self.screen.progress("erasure complete", time.monotonic() - since)
-        receipt: dict[str, Any] = told["receipt"]
+        receipt: dict[str, Any] = erasure["receipt"]
         removed = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(receipt["removed"].items()))
         self.screen.fact("removed", removed)
         looks = f"{', '.join(receipt['stores'])}: {plural(receipt['clean_scans'], 'whole look')} found nothing more"

@@ -96,7 +96,7 @@ class Guarantees:
         hold(answer.replayed, "the repetition was not recognised")
         hold(await self._document(self.copilot) == before, "the repetition changed the document")
         self.screen.say(
-            f"{self.copilot.principal} sends {first.key} once more, the same body and the same If-Match, long stale:"
+            f"{self.copilot.principal} sends {first.key} again, with the same body and the same, now stale, If-Match:"
         )
         outcome = (
             f"Idempotency-Replayed: true, again change {answer.body['sequence']}, version {tag(answer.body['etag'])}"
@@ -162,9 +162,9 @@ class Guarantees:
         (await self.copilot.patch(start)).expect(200)
         lost = await asyncio.gather(*(self._count(client) for client in (self.copilot, self.mail)))
         found = (await self._document(self.copilot))["content"]["facets"]["opened"]
-        hold(found == 2 * COUNTED_TO, f"the counter stands at {found}, not at {2 * COUNTED_TO}")
+        hold(found == 2 * COUNTED_TO, f"the counter is {found}, not {2 * COUNTED_TO}")
         self.screen.say(
-            f"each adds 1 to the same facet {COUNTED_TO} times: it stands at {found} "
+            f"each adds 1 to the same facet {COUNTED_TO} times: it is {found} "
             f"({sum(lost)} stale writes were refused and rebased)"
         )
 
@@ -213,7 +213,7 @@ class Guarantees:
         body = (await self.mail.assemble("")).expect(200).body
         (given,) = body["guidance"]
         stored = [document["document"]["content"] for document in body["documents"]]
-        hold(not any("user_instructions" in content for content in stored), "guidance stands among the facts")
+        hold(not any("user_instructions" in content for content in stored), "guidance is among the facts")
         for entry in given["entries"]:
             self.screen.fact(
                 "guidance", f'"{entry["text"]}" until {entry.get("expires_at", "further notice")}', indent=8

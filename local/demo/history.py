@@ -74,7 +74,7 @@ class History:
             path, records = fallback, await self._records(fallback)
         middle = records[(len(records) - 1) // 2]
         moment = middle["timestamp"]
-        self.screen.heading(f"{path} as it was at an earlier time, and what has changed since")
+        self.screen.heading(f"{path} at an earlier time, and the changes since")
         then = (await self.auditor.get(path, as_of=moment)).expect(200).body
         newest_then = [record for record in records if record["timestamp"] <= moment][-1]
         hold(then["etag"] == newest_then["post_etag"], f"as_of={moment} gave version {then['etag']}")

@@ -49,7 +49,7 @@ class Learning:
         self._count(replay)
         self._show(replay)
         if replay["event_id"] is None:
-            self.screen.say("nothing was said that could be told: no event is recorded", indent=10, style="dim")
+            self.screen.say("nothing was said that fits a digest: no event is recorded", indent=10, style="dim")
             return
         event = await self._event(client, replay["event_id"])
         self.events.append(event)
@@ -80,19 +80,19 @@ class Learning:
     def _show(self, replay: Mapping[str, Any]) -> None:
         new = [patch for patch in replay["patches"] if patch.get("reason") != KNOWN]
         for patch in new:
-            told = {
+            outcome = {
                 "applied": "written",
                 "redirected": "not sure enough: waits for a confirmation",
                 "conflict": "meanwhile somebody changed the same place: kept as a conflict",
             }.get(patch["status"], f"refused, {patch.get('reason')}")
             said = " ".join(patch["message_ids"])
             self.screen.fact(
-                "proposed", f"{patch['namespace']}/{patch['path']}: {told}{f' ({said})' if said else ''}", indent=8
+                "proposed", f"{patch['namespace']}/{patch['path']}: {outcome}{f' ({said})' if said else ''}", indent=8
             )
         known = len(replay["patches"]) - len(new)
         if known or not new:
-            told = f"{known} more known already" if known and new else "nothing that was not known already"
-            self.screen.fact("proposed", told, indent=8)
+            outcome = f"{known} more known already" if known and new else "nothing that was not known already"
+            self.screen.fact("proposed", outcome, indent=8)
 
     async def _event(self, client: MemoryClient, event_id: str) -> dict[str, Any]:
         """The event, once the search has it."""

@@ -34,7 +34,7 @@ def settings(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {"MEMNET_MODEL_PROVIDERS": json.dumps([provider])}
 
 
-def told(environment: Mapping[str, str] = os.environ) -> str:
+def describe(environment: Mapping[str, str] = os.environ) -> str:
     """Say which it is, without the key."""
     chosen = settings(environment).get("MEMNET_MODEL_PROVIDERS", "none")
     if chosen == "none":

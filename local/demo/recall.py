@@ -26,7 +26,7 @@ class Recall:
         """Show all. Raises Unexpected at the first that does not hold; where no event was recorded, says so."""
         self.screen.title("Searching what was recorded")
         if not self.events:
-            self.screen.say("Nothing was said that could be told in a digest: no event was recorded.")
+            self.screen.say("Nothing was said that fits a digest: no event was recorded.")
             return
         event = self.events[0]
         await self._never_changed(event)
@@ -66,7 +66,7 @@ class Recall:
         self.screen.found(query, narrow)
 
     async def _nobody_elses(self, query: str) -> None:
-        self.screen.heading("A search finds the events of the user in its path, and nobody else's")
+        self.screen.heading("A search finds the events of the user in its path, and of no other user")
         root = self.service.root.removesuffix(f"/{USER}") + f"/{OTHER_USER}"
         other = replace(self.service, root=root)
         found = (await other.search(_wanted(query))).expect(200).body["events"]

@@ -28,10 +28,10 @@ FIRST_PROJECT: Final = "first-project"
 """The project shown if no session was routed to one."""
 SERVICE: Final = ("Memory.Read", "Memory.Write")
 ABOUT_THE_RULES: Final = (
-    "While a session goes on, an agent writes down what it is told to (remember that, I prefer, we decided, …). When "
-    "it is over, the conversation is handed in as an encrypted snapshot, and a worker replays it: it writes the digest "
-    "and proposes what was said in passing. The service itself knows nothing of preferences or facts: profile and "
-    "schema do."
+    "During a session, an agent writes what the user asks it to remember (remember that, I prefer, we decided, …). "
+    "When the session ends, the conversation is submitted as an encrypted snapshot, and a worker replays it: it writes "
+    "the digest and proposes what was said in passing. The service itself knows nothing of preferences or facts: "
+    "profile and schema do."
 )
 ABOUT_BRIEF: Final = (
     "It is a long conversation: of each session only what it changed is shown. What is learnt has been written; what "
@@ -113,7 +113,7 @@ class Story:
             f"User {USER} of tenant {TENANT}; the service runs at {self._stack.url} for as long as the demo."
         )
         self._screen.say(ABOUT_THE_RULES, style="dim")
-        self._screen.say(models.told(), style="bold")
+        self._screen.say(models.describe(), style="bold")
         if self._screen.brief:
             self._screen.say(ABOUT_BRIEF, style="dim")
         self._screen.heading("Before the first session, an administrator puts down who the user is")

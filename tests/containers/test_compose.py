@@ -104,7 +104,7 @@ class TestService:
             service = SERVICES[name]
             assert service["cap_drop"] == ["ALL"]
             assert service["security_opt"] == ["no-new-privileges:true"]
-            # Azure's Functions host writes beside itself.
+            # Azure's Functions host writes next to itself.
             assert service.get("read_only", False) is (name != "workers")
             assert not {"privileged", "user", "cap_add"} & service.keys()
 

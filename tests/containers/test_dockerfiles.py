@@ -42,7 +42,7 @@ def pins(name: str) -> dict[str, list[tuple[str, frozenset[str]]]]:
 
 
 def test_each_image_is_there() -> None:
-    assert set(FILES) == {"api", "workers", "stand-ins"}
+    assert set(FILES) == {"api", "workers", "emulators"}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -98,7 +98,7 @@ class TestImage:
 
     def test_it_has_a_health_check(self, name: str) -> None:
         health = FILES[name].final.last("HEALTHCHECK").text
-        assert health == "NONE" if name == "stand-ins" else FILES[name].final.health_check
+        assert health == "NONE" if name == "emulators" else FILES[name].final.health_check
 
 
 def test_the_health_check_of_the_api_reads_its_liveness() -> None:
@@ -145,7 +145,7 @@ def wanted(lock: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-@pytest.mark.parametrize("lock", ["docker/service.lock", "docker/stand-ins.lock"])
+@pytest.mark.parametrize("lock", ["docker/service.lock", "docker/emulators.lock"])
 class TestLock:
     def test_it_holds_what_is_needed_and_nothing_else(self, lock: str) -> None:
         assert pins(lock).keys() == needed(wanted(lock)), "run `make lock`"

@@ -161,20 +161,20 @@ def test_the_workers_are_indexed_as_azure_s_host_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("service", ["issuer", "search", "vault"])
-def test_each_stand_in_starts_answers_and_stops(tmp_path: Path, port: int, service: str) -> None:
-    stand_ins, data = Laid("stand-ins", tmp_path / "image"), tmp_path / "data"
-    command = [*stand_ins.stage.last("ENTRYPOINT").words, *COMPOSE[service]["command"]]
+def test_each_emulator_starts_answers_and_stops(tmp_path: Path, port: int, service: str) -> None:
+    emulators, data = Laid("emulators", tmp_path / "image"), tmp_path / "data"
+    command = [*emulators.stage.last("ENTRYPOINT").words, *COMPOSE[service]["command"]]
     number = command[command.index("--port") + 1]
     check = COMPOSE[service]["healthcheck"]["test"]
     assert check[0] == "CMD"
     replaced = {f"_{number}": str(port), "DATA": str(data)}
-    with stand_ins.running(moved(command, **replaced), {}, moved(check[1:], **replaced)):
+    with emulators.running(moved(command, **replaced), {}, moved(check[1:], **replaced)):
         assert list(data.iterdir())
 
 
 def test_the_default_command_of_the_emulators_is_search(tmp_path: Path, port: int) -> None:
-    stand_ins, data = Laid("stand-ins", tmp_path / "image"), tmp_path / "data"
+    emulators, data = Laid("emulators", tmp_path / "image"), tmp_path / "data"
     check = moved(COMPOSE["search"]["healthcheck"]["test"][1:], _7272=str(port))
-    command = moved(stand_ins.stage.command, _7272=str(port), DATA=str(data))
-    with stand_ins.running(command, {}, check):
+    command = moved(emulators.stage.command, _7272=str(port), DATA=str(data))
+    with emulators.running(command, {}, check):
         pass

@@ -150,7 +150,7 @@ async def test_by_default_nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> 
         assert isinstance(telemetry, NoTelemetry)
 
 
-def test_a_process_that_tells_nobody_loads_nothing() -> None:
+def test_a_process_without_telemetry_loads_nothing() -> None:
     program = "import api.main, workers.handlers, sys; print([name for name in sys.modules if name.startswith(%r)])"
     heavy = ("memnet.adapters.opentelemetry", "opentelemetry.exporter", "azure.monitor", "prometheus_client")
     done = subprocess.run(

@@ -92,7 +92,7 @@ def snapshot(messages: Sequence[Message], profile_id: str = COPILOT, scope: User
 
 
 def shown_documents(profile_id: str = COPILOT, scope: UserScope = SCOPE, **contents: Json) -> list[SourceDocument]:
-    """Every document of the profile, as it stands or with other contents."""
+    """Every document of the profile, unchanged or with other contents."""
     return [
         SourceDocument(
             binding.binding_id,

@@ -169,7 +169,7 @@ APPENDS = [
     ),
     there("the text of an entry", [add(END, TEA)], {"a": []}, {"a": [SAID | {"x": 1}]}),
     unchanged(
-        "beside what was there otherwise",
+        "next to what was there otherwise",
         [add(END, SAID | {"x": 1})],
         {"a": [SAID]},
         {"a": [SAID]},
@@ -241,7 +241,7 @@ INDICES = [
         ([replace("/content/a/1/b/1", 9)], (), {"a": [{"id": 2, "b": [1, 2]}, {"id": 1, "b": [2, 9]}]}),
     ),
     (
-        "the one that tells the elements apart of several ids",
+        "the one of several ids that distinguishes the elements",
         [replace("/content/a/0/text", "new")],
         {"a": [NOTE_1, NOTE_2]},
         {"a": [NOTE_2, NOTE_1 | {"seen": 1}]},
@@ -312,7 +312,7 @@ INDICES = [
     ("a double before", [remove(AT)], {"a": [1, 1]}, {"a": [1]}, (0, AT, ConflictCause.AMBIGUOUS, 1, [1])),
     ("a double since", [remove(AT)], {"a": [2, 1]}, {"a": [1, 1, 2]}, (0, AT, ConflictCause.AMBIGUOUS, 1, [1, 1, 2])),
     (
-        "an id that stands twice",
+        "an id that occurs twice",
         [add(AT + "/x", 1)],
         THREE,
         {"a": [F2_EDITED, F2 | {"x": 2}]},

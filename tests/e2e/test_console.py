@@ -170,7 +170,7 @@ async def test_replays_tell_the_fate_of_each_patch(tab: Opens, maya: Maya) -> No
     rows = card.locator("tbody tr")
     await expect(rows).to_have_count(len(told["patches"]))
     for patch in told["patches"]:
-        await expect(rows.nth(patch["number"] - 1)).to_contain_text(patch["status"])
+        await expect(rows.nth(patch["index"] - 1)).to_contain_text(patch["status"])
     await rows.first.get_by_role("button", name="History").click()
     await expect(screen.page.get_by_role("heading", level=1)).to_have_text("History")
     await expect(screen.main.get_by_label("Document")).to_have_value("user/user_dynamic.json")

@@ -213,11 +213,10 @@ async def check_others(world: Stage, everything: dict[User, Written]) -> None:
 def check_disk(directory: Path, gone: User, word: str) -> None:
     """Look through the files of all emulators and all logs, after an orderly stop.
 
-    Two things remain, and neither is the service's to remove. Azurite writes the bytes of many blobs one after the
-    other into extents, files that it removes only when nothing in them belongs to a blob any more: so deleted bytes lie
-    there on, as they do in Azure until soft delete is over. And the broker remembers the ids of messages, which name
-    their user, for as long as it looks for duplicates: ten minutes, which in Azure are over before the receipt is
-    signed.
+    Two things remain, and the service can remove neither. Azurite writes the bytes of many blobs one after the
+    other into extents, files that it removes only when nothing in them belongs to a blob any more: deleted bytes stay
+    there, as in Azure until soft delete has ended. And the broker remembers the ids of messages, which name their
+    user, while it detects duplicates: for ten minutes, which in Azure have passed before the receipt is signed.
     """
     extents = directory / "azurite" / "__blobstorage__"
     files = [file for file in directory.rglob("*") if file.is_file() and extents not in file.parents]

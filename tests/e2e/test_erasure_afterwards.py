@@ -91,9 +91,9 @@ async def test_a_fresh_start_begins_with_nothing(world: Stage) -> None:
     record = (await user.audit())[0]
     queued = (await world.look(user)).messages
     body = next(data for name, data in queued.items() if name.startswith(f"queue {REPLAYS}/"))
-    told = await forget(user, key="first time")
+    erasure = await forget(user, key="first time")
     await world.finish(user)
-    receipt = await over(user, told["erasure_id"])
+    receipt = await over(user, erasure["erasure_id"])
     assert receipt["status"] == "complete"
     assert await world.blobs(user) == {}
     assert (await user.get(place)).status == 404
@@ -172,18 +172,18 @@ async def test_a_worker_in_the_middle_of_a_replay_writes_nothing_more(world: Sta
             return bool(await asyncio.to_thread(world.models.asked))
 
         await eventually(is_asked)
-        told = await forget(user)
+        erasure = await forget(user)
 
         async def is_held_up() -> bool:
             return await world.run(user) is Erased.FAILING
 
         await eventually(is_held_up)
-        answer = await user.send("GET", f"/erasures/{told['erasure_id']}")
+        answer = await user.send("GET", f"/erasures/{erasure['erasure_id']}")
         assert (answer.body["status"], answer.body["failing"]) == ("running", {"queues": "UNAVAILABLE"})
         await asyncio.to_thread(world.models.open, "erasure")
         await invoked(world, "replay_snapshot")
         await world.finish(user)
-    assert (await over(user, told["erasure_id"]))["status"] == "complete"
+    assert (await over(user, erasure["erasure_id"]))["status"] == "complete"
     found = await world.look(user)
     assert found.of(user) == {}
     assert found.holding(user.user_id) == []

@@ -1,6 +1,6 @@
-"""The whole local stack at its most talkative, in use, misused and failing: its logs tell no memory and no secret.
+"""The whole local stack at its most talkative, in use, misused and failing: its logs contain no memory and no secret.
 
-Every text that is sent has a word of its own that stands nowhere else; then all logs of all processes are read, and all
+Every text that is sent has a word of its own that occurs nowhere else; then all logs of all processes are read, and all
 telemetry that left them.
 """
 

@@ -331,7 +331,7 @@ async def test_the_next_model_is_asked_and_without_any_a_replay_waits(scene: Sce
         assert (await user.content(DYNAMIC))["preferences"] == ["Cards of 500", "Cards of 429", "Paper maps."]
 
 
-async def test_a_poison_message_is_put_aside_with_its_reason_and_stops_nobody(scene: Scene) -> None:
+async def test_a_poison_message_is_put_aside_with_its_reason_and_stops_no_other(scene: Scene) -> None:
     poisons = ['{"kind": "replay", "tenant_id": "t1"', json.dumps({"kind": "replay", "tenant_id": "../t2"})]
     async with scene.users("poisoned", "bystander") as users:
         await scene.script(says(answered(answered_patch(prefer("Square paper.")))))
@@ -368,7 +368,7 @@ async def test_nothing_that_was_said_lies_open_in_snapshots_and_replays(scene: S
         created = await user.patch(ALPHA, add("/content/facets/tea", "Assam"), etag=None, key="create")
         ours = {"op": "replace", "path": "/content/facets/tea", "value": "Marmalade tea on the balcony"}
         patches = answered_patch(prefer(wish), confidence=SURE), in_project(ours)
-        await scene.script(says(answered(*patches, text=f"The user told: {wish}")).behind("sealed"))
+        await scene.script(says(answered(*patches, text=f"The user said: {wish}")).behind("sealed"))
         replay_id = await scene.tell(user, "c1", f"user: {wish}, in project alpha.")
         await scene.asked(1)
         await set_facets(user, {"tea": "Darjeeling"}, "live", created.etag)

@@ -48,14 +48,14 @@ class Prompted(Exception):
     """azd asks for the parameters of main.bicep, and fails with --no-prompt."""
 
 
-def repository(beside: Path) -> Path:
-    """Create a repository with infra/ below `beside`, with the tools next to it."""
-    tree = beside / "tree"
+def repository(parent: Path) -> Path:
+    """Create a repository with infra/ below `parent`, with the tools next to it."""
+    tree = parent / "tree"
     shutil.copytree(ROOT / "infra", tree / "infra", ignore=shutil.ignore_patterns("main.bicepparam"))
     (tree / ".gitignore").write_text("main.bicepparam\n")
     git(tree, "init", "--quiet")
     commit(tree)
-    tools = beside / "tools"
+    tools = parent / "tools"
     tools.mkdir()
     for name, text in (("az", FAKE_AZ), ("azd", FAKE_AZD)):
         (tools / name).write_text(text)
@@ -78,10 +78,10 @@ def commit(tree: Path) -> str:
 
 def run(tree: Path, command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a hook by its name, or a command of azure.yaml."""
-    beside = tree.parent
+    parent = tree.parent
     environment = {
-        "PATH": f"{beside / 'tools'}:{os.environ['PATH']}",
-        **{name.upper(): str(beside / name) for name in ("calls", "images", "revisions", "values")},
+        "PATH": f"{parent / 'tools'}:{os.environ['PATH']}",
+        **{name.upper(): str(parent / name) for name in ("calls", "images", "revisions", "values")},
         **variables,
     }
     command = command if "/" in command else f"infra/hooks/{command}.sh"

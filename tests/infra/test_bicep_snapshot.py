@@ -64,7 +64,7 @@ def test_a_scenario_overrides_the_parameters_of_its_file() -> None:
 def test_the_program_evaluates_each_scenario_with_its_environment(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The stand-in knows no resources, so each plan differs. The files for it are removed."""
+    """The replacement knows no resources, so each plan differs. The files for it are removed."""
     shutil.copytree(ROOT / "infra", tmp_path / "infra")
     bicep, calls, tree = tmp_path / "bicep", tmp_path / "calls", Tree(tmp_path)
     bicep.write_text(

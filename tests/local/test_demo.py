@@ -78,7 +78,7 @@ def test_shipped_conversation_shows_everything_and_leaves_nothing(tmp_path: Path
         "-> 403 PROPOSER_CANNOT_CONFIRM",
         "?dry_run=true -> 200",
         "-> 403 TENANT_FORBIDDEN",
-        "it stands at 20",
+        "it is 20",
         "not given projects/atlas.json (max_chars_total)",
         "user/user_dynamic.json 13 changes ok",
         "40 records for 40 writes that were applied: each is audited once",
@@ -137,8 +137,8 @@ def test_conversation_in_which_nothing_is_said_records_no_event(tmp_path: Path) 
         result = run_demo(str(file), directory=Path(directory))
     assert result.returncode == 0, result.stdout + result.stderr
     output = told(result.stdout)
-    assert "nothing was said that could be told: no event is recorded" in output
-    assert "Nothing was said that could be told in a digest" in output
+    assert "nothing was said that fits a digest: no event is recorded" in output
+    assert "Nothing was said that fits a digest" in output
     assert "events 0 recorded" in output
 
 

@@ -177,7 +177,7 @@ def test_a_text_that_begins_alike_and_ends_otherwise_takes_the_place_of_the_othe
 
 
 @pytest.mark.parametrize(
-    ("environment", "told", "provider"),
+    ("environment", "message", "provider"),
     [
         ({}, "No model's key is set", None),
         ({"MEMNET_MODEL_PROVIDERS": "none", "OPENAI_API_KEY": "k"}, "No model's key is set", None),
@@ -198,9 +198,9 @@ def test_a_text_that_begins_alike_and_ends_otherwise_takes_the_place_of_the_othe
     ],
 )
 def test_the_model_is_the_one_whose_key_is_there(
-    environment: dict[str, str], told: str, provider: dict[str, str] | None
+    environment: dict[str, str], message: str, provider: dict[str, str] | None
 ) -> None:
-    assert told in models.told(environment)
+    assert message in models.describe(environment)
     chosen = models.settings(environment).get("MEMNET_MODEL_PROVIDERS", "none")
     assert chosen == "none" if provider is None else json.loads(chosen) == [provider]
 

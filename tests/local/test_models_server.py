@@ -143,7 +143,7 @@ def test_a_schema_of_strict_mode_passes(schema: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         (None, "type"),
         ([], "type"),
@@ -163,7 +163,7 @@ def test_a_schema_of_strict_mode_passes(schema: Any) -> None:
         (closed(**{f"p{n}": TEXT for n in range(101)}), "properties"),
     ],
 )
-def test_a_schema_that_strict_mode_refuses_is_refused(schema: Any, told: str) -> None:
+def test_a_schema_that_strict_mode_refuses_is_refused(schema: Any, message: str) -> None:
     found = problem("answer", schema)
     assert found is not None
-    assert told in found
+    assert message in found

@@ -134,7 +134,7 @@ class Process:
         self.cache[key.blob_name] = StoredBlob(data, tag)
 
     async def check(self, scope: UserScope) -> None:
-        """Nobody is being erased."""
+        """No user is being erased."""
 
     async def list_all(self, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
         found = await Call("get", KEY.blob_name)

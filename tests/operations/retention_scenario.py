@@ -52,7 +52,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Seen:
-    """A version as it was served."""
+    """A version, as a reader gets it."""
 
     key: DocumentKey
     change_id: str

@@ -50,7 +50,7 @@ def test_a_profile_without_rules_has_the_ceilings(workshop: Workshop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "told"),
+    ("limits", "message"),
     [
         ("{", "The file is not JSON"),
         ("null", "is null"),
@@ -66,8 +66,8 @@ def test_a_profile_without_rules_has_the_ceilings(workshop: Workshop) -> None:
         ),
     ],
 )
-def test_problems_of_the_file_are_reported(workshop: Workshop, limits: Any, told: str) -> None:
-    assert any(told in fault for fault in faults(workshop, limits, {}))
+def test_problems_of_the_file_are_reported(workshop: Workshop, limits: Any, message: str) -> None:
+    assert any(message in fault for fault in faults(workshop, limits, {}))
     assert faults(workshop, limits, {})[0].startswith("ceilings.json")
 
 

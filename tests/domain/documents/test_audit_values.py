@@ -96,7 +96,7 @@ def test_what_is_opened_is_what_was_written() -> None:
 
 
 def test_it_opens_by_hand() -> None:
-    """Written out once more: what is stored must still open and verify when this code is long gone."""
+    """Written out again: stored values must unseal and verify without this code."""
     record = orjson.loads(STORED)
     sealed = record.pop("sealed")
     context = f'["record",1,"tenants/t1/users/u1/audit/{record["change_id"]}.json","key-1"]'.encode()

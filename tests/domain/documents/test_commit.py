@@ -37,7 +37,7 @@ def changes(count: int, history: History | None = None) -> History:
 
 
 def repeated(history: History, sequence: int, **members: Any) -> Any:
-    """The command that became change `sequence`, once more."""
+    """The command that became change `sequence`, repeated."""
     before = load(history.versions[sequence - 2]) if sequence > 1 else None
     precondition = IfMatch(before.commit.etag) if before and not before.deleted else IfAbsent()
     chosen = {"precondition": precondition, "idempotency_key": f"k{sequence}"}

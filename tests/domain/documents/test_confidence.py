@@ -301,7 +301,7 @@ def test_another_principal_confirms() -> None:
 
 CIRCUMVENTIONS = {
     "plainly": CONFIRM,
-    "with the fact written anew": [ADD_FACT, DROP],
+    "with the fact written again": [ADD_FACT, DROP],
     "in the other order": [DROP, ADD_FACT],
     "by a move": [op("move", "/content/durable_facts/-", from_=f"{FIRST}/target/value"), DROP],
     "by clearing the section": [CONFIRM[0], op("replace", PENDING, value=[])],

@@ -47,7 +47,7 @@ LATER = [("m0", "user", "Good morning."), *MESSAGES]
 
 
 async def twice(world: World, *, between: Callable[[], Awaitable[Any]] | None = None) -> list[Replay]:
-    """Two conversations are handed in and replayed, and something happens between the replays."""
+    """Two conversations are submitted and replayed, and something happens between the replays."""
     jobs = [await world.store(), await world.store("s2", LATER, "c2")]
     first = await world.replay(jobs[0])
     if between:

@@ -297,7 +297,7 @@ CARD = "4111 1111 1111 1111"
         ({"schema_version": "2.0.0"}, BindingMismatch),
         ({"key": DYNAMIC}, BindingMismatch),
         ({"binding_id": "nothing"}, BindingNotFound),
-        ({"profile_id": "nobody"}, ProfileNotFound),
+        ({"profile_id": "unknown"}, ProfileNotFound),
     ],
 )
 async def test_an_invalid_replacement_is_refused(service: Any, members: Any, error: Any) -> None:

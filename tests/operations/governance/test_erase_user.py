@@ -211,7 +211,7 @@ async def test_without_a_fence_nothing_is_deleted(world: Any) -> None:
 
 
 async def test_a_user_without_data_gets_a_receipt(world: Any) -> None:
-    nobody = UserScope("t1", "nobody")
+    nobody = UserScope("t1", "unknown")
     erasure_id = (await world.request(scope=nobody)).erasure_id
     world.advance()
     assert await world.run(nobody) is Erased.FINISHED

@@ -80,8 +80,8 @@ async def test_an_erasure_of_another_user_is_not_found(world: Any) -> None:
         (OTHER, ended),
         (OTHER, running),
         (U1, "0" * 32),
-        (UserScope("t1", "nobody"), ended),
-        (UserScope("t1", "nobody"), running),
+        (UserScope("t1", "unknown"), ended),
+        (UserScope("t1", "unknown"), running),
     ):
         with pytest.raises(ErasureNotFound):
             await world.status(erasure_id, scope)

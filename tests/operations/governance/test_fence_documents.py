@@ -121,7 +121,7 @@ async def test_every_document_of_the_user_is_fenced(world: Any, monkeypatch: pyt
     assert {scope: await snapshots(world, scope) for scope in (U10, OTHER)} == others
     stored_ = await world.services.documents.get(alpha(U10))
     assert stored_.view is not None
-    assert (await world.patch(U10, "goes on", IfMatch(stored_.view.etag))).sequence == 3
+    assert (await world.patch(U10, "continues", IfMatch(stored_.view.etag))).sequence == 3
 
 
 async def test_a_deleted_document_is_fenced(world: Any) -> None:

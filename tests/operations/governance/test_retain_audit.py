@@ -194,7 +194,7 @@ async def test_a_write_during_the_run_defers_it() -> None:
     ],
 )
 async def test_behind_a_forged_baseline_nothing_is_deleted(forge: Any) -> None:
-    """Whoever can write to the storage must not have retention take the truth away."""
+    """An attacker who can write to the storage must not make retention delete the truth."""
     world = RetentionWorld()
     await four_changes(world)
     twin = world.twin()

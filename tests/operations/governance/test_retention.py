@@ -209,7 +209,7 @@ async def test_a_deletion_follows_the_rule_of_the_change_before() -> None:
     rebuilt = (await world.rebuilt())[ALPHA]
     assert rebuilt.fault is None
     assert [(version.etag, version.document) for version in rebuilt.versions] == [(deleted.etag, None)]
-    await patch_document(world.live_command(ALPHA, None, put("/summary", "anew")), service_of(**world.writing()))
+    await patch_document(world.live_command(ALPHA, None, put("/summary", "again")), service_of(**world.writing()))
     rebuilt = (await world.rebuilt())[ALPHA]
     assert (rebuilt.fault, rebuilt.changes) == (None, 2)
 
@@ -261,7 +261,7 @@ async def test_interrupted_at_any_call_the_next_run_has_the_same_result(applied:
         assert found == expected, f"call {number}: {name}"
 
 
-# Beside others.
+# Next to others.
 
 
 @pytest.mark.parametrize("call", ["documents.get", "audit.append_baseline", "audit.read"])

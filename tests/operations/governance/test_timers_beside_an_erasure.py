@@ -34,7 +34,7 @@ def world() -> ErasureWorld:
 
 @pytest.fixture(autouse=True)
 def quiet(caplog: pytest.LogCaptureFixture) -> Any:
-    """Nobody is woken by an erasure: no error, no stack trace."""
+    """An erasure raises no alarm: no error, no stack trace."""
     with caplog.at_level(logging.DEBUG):
         yield
     loud = [one for one in caplog.get_records("call") if one.levelno >= logging.ERROR or one.exc_info]
