@@ -155,7 +155,7 @@ def spoil_code(copy: Copy) -> None:
     """Break every rule about code once."""
     copy.append("memnet/adapters/system.py", "\n" * 400)
     copy.write("memnet/domain/utils.py", '"""Without a name."""\n')
-    copy.append("memnet/operations/replay/get_replay.py", "\n\nasync def get_document() -> None:\n    '''Twice.'''\n")
+    copy.append("memnet/operations/replay/replays.py", "\n\nasync def get_document() -> None:\n    '''Twice.'''\n")
     copy.append("memnet/operations/documents/outbox.py", "\n\ndef undocumented() -> None: ...\n")
     copy.write("memnet/operations/forget_user.py", '"""New."""\n\n\nasync def forget_user() -> None:\n    """New."""\n')
     for path, operation in (("unheard", "unheard_of"), ("again", "get_document")):
