@@ -166,7 +166,7 @@ def test_a_process_registers_its_catalog_and_a_changed_text_stops_the_next_start
         (tmp_path / path.name).write_text(json.dumps(changed), encoding="utf-8")
     line = failure(**WORKING | storage | {"MEMNET_PROFILES_DIR": str(tmp_path)})[-1]
     assert line.startswith("Used before with a different text: profile project-copilot-v1 ")
-    assert line.endswith(f", profile support-desk-v1 {version}. Raise the version, or bring back the text.")
+    assert line.endswith(f", profile support-desk-v1 {version}. Raise the version, or restore the text.")
 
 
 def test_a_process_serves_without_its_dependencies_and_drains_after_sigterm() -> None:
