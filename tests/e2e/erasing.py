@@ -36,8 +36,6 @@ PROFILE = "project-copilot-v1"
 MODEL = "first"
 SETTLE = "1"
 """Seconds before an erasure ends: no request is under way for longer, except those that a test holds."""
-NEVER = 3600.0
-"""A settle time for who must not end an erasure."""
 
 
 @dataclass(frozen=True)
@@ -76,20 +74,15 @@ class Stage:
         return (await look_at_blobs(self.container_url)).of(user)
 
     @asynccontextmanager
-    async def services(self, *, settle: float | None = None, through_proxy: bool = False) -> AsyncIterator[Service]:
-        """A process's services of its own; `settle` None: as the stack is set."""
-        found = settings.load(self.stack.environment)
-        if not through_proxy:
-            found = replace(found, storage_url=self.container_url)
-        if settle is not None:
-            found = replace(found, erasure_quiescence_seconds=settle)
-        async with connect(found) as services:
+    async def services(self) -> AsyncIterator[Service]:
+        """A process's services of its own, without the proxy."""
+        async with connect(replace(settings.load(self.stack.environment), storage_url=self.container_url)) as services:
             yield services
 
-    async def run(self, user: User, *, settle: float | None = None, through_proxy: bool = False) -> Erased:
+    async def run(self, user: User) -> Erased:
         """Continue the user's erasure with services of its own, as a worker does."""
-        async with self.services(settle=settle, through_proxy=through_proxy) as services:
-            return await erase_user(_scope(user), services)
+        async with self.services() as services:
+            return await erase_user(UserScope(user.tenant_id, user.user_id), services)
 
     async def finish(self, user: User) -> None:
         """Run the user's erasure until it has finished."""
@@ -99,23 +92,12 @@ class Stage:
 
         await eventually(has_ended)
 
-    async def heal(self) -> None:
-        """Let everything but the worker run as it did at first."""
-        self.proxy.heal()
-        stack = self.stack
-        for part in (stack.search, stack.bus, stack.vault):
-            if part.child.pid is None:
-                await asyncio.to_thread(part.start)
-        if stack.api.child.pid is None:
-            await asyncio.to_thread(stack.api.start)
-        await asyncio.to_thread(self.worker.stop)
-
     async def check_histories(self, *users: User) -> list[int]:
         """Rebuild all documents of each user and find no fault; return how many they have."""
         counts = []
         async with self.services() as services:
             for user in users:
-                rebuilt = await rebuild_documents(_scope(user), services)
+                rebuilt = await rebuild_documents(UserScope(user.tenant_id, user.user_id), services)
                 assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
                 counts.append(len(rebuilt))
         return counts
@@ -167,10 +149,6 @@ async def quiet_stage(azurite: Any, directory: Path) -> AsyncIterator[Stage]:
             yield world
 
 
-def _scope(user: User) -> UserScope:
-    return UserScope(user.tenant_id, user.user_id)
-
-
 async def forget(user: User, *, key: str = "forget-me") -> dict[str, Any]:
     """Ask until it is accepted, as an honest client does."""
     answer, _ = await until_definite(lambda: user.send("DELETE", "/memory", headers={"Idempotency-Key": key}))
@@ -179,21 +157,17 @@ async def forget(user: User, *, key: str = "forget-me") -> dict[str, Any]:
     return accepted
 
 
-async def status(user: User, erasure_id: str) -> dict[str, Any]:
-    """Get the erasure."""
-    answer, _ = await until_definite(lambda: user.send("GET", f"/erasures/{erasure_id}"))
-    assert answer.status == 200, answer.text
-    told: dict[str, Any] = answer.body
-    return told
-
-
-async def over(user: User, erasure_id: str, *, seconds: float = 180) -> dict[str, Any]:
+async def over(user: User, erasure_id: str) -> dict[str, Any]:
     """Wait until other processes have finished it; return the receipt."""
-    async with asyncio.timeout(seconds):
-        while (told := await status(user, erasure_id))["status"] == "running":  # noqa: ASYNC110 (others work)
+    async with asyncio.timeout(180):
+        while True:
+            answer, _ = await until_definite(lambda: user.send("GET", f"/erasures/{erasure_id}"))
+            assert answer.status == 200, answer.text
+            if answer.body["status"] != "running":
+                break
             await asyncio.sleep(PACE_SECONDS)
-    receipt: dict[str, Any] = told["receipt"]
-    assert receipt["status"] == told["status"]
+    receipt: dict[str, Any] = answer.body["receipt"]
+    assert receipt["status"] == answer.body["status"]
     return receipt
 
 
@@ -202,15 +176,10 @@ def command(stage: Stage, *arguments: str) -> Child:
     return start_command(*arguments, environment=stage.stack.environment, logs=stage.stack.directory / "commands")
 
 
-async def memnet(stage: Stage, *arguments: str) -> str:
-    """Run `memnet` until it ends successfully; return its output."""
-    return await finish(command(stage, *arguments))
-
-
 async def verify_offline(stage: Stage, user: User, receipt: dict[str, Any], directory: Path) -> str:
     """Check a receipt as somebody does who has it, the public keys and the ids, and no access to anything."""
     keys, file = directory / f"{user.user_id}.pem", directory / f"{receipt['erasure_id']}.json"
-    keys.write_text(await memnet(stage, "audit", "keys"), "utf-8")
+    keys.write_text(await finish(command(stage, "audit", "keys")), "utf-8")
     file.write_bytes(json.dumps(receipt, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode())
     whose = ("--tenant", user.tenant_id, "--user", user.user_id)
     verify = [sys.executable, "-m", "cli.main", "erasure", "verify", str(file), "--public-key", str(keys), *whose]

@@ -30,7 +30,6 @@ from memnet.wiring import connect
 from tests.e2e.cli_process import finish, start_command
 from tests.e2e.client import Place, User
 from tests.sample_settings import NOWHERE
-from tests.services import service_of
 
 ALL_ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
 
@@ -122,17 +121,15 @@ class Service:
 
     async def sweep(self) -> None:
         """Finish what crashed processes left; as often as a writer or another sweeper was faster."""
-        documents, audit, clock = self.storage.documents, self.storage.audit, self.storage.clock
         postponed = 1
         while postponed:
-            report = await sweep_outboxes(service_of(documents=documents, audit=audit, clock=clock), quiet=timedelta())
+            report = await sweep_outboxes(self.storage, quiet=timedelta())
             assert report.broken == 0
             postponed = report.postponed
 
     async def verify(self, user: User) -> None:
         """Rebuild all documents of the user from storage, as `memnet audit verify` does, and find no fault."""
-        documents, audit = self.storage.documents, self.storage.audit
-        rebuilt = await rebuild_documents(_scope(user), service_of(documents=documents, audit=audit))
+        rebuilt = await rebuild_documents(_scope(user), self.storage)
         assert [found.fault for found in rebuilt] == [None] * len(rebuilt)
 
     def command(self, *arguments: str, through_proxy: bool = True) -> Child:

@@ -1,17 +1,13 @@
 """What lies in Blob Storage of the history: who, when and where in clear, and no word of what was said or done."""
 
-import asyncio
 import json
-from pathlib import Path
 
 import orjson
 import pytest
 
 from local.emulators.fault_proxy import Fault
 from local.stack.azurite_server import container_client
-from local.stack.key_vault_server import KeyVault
 from memnet.domain.core.scope import UserScope
-from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_values import CLEAR
 from tests.e2e.client import DYNAMIC, User, add, prefer, write
 from tests.e2e.plaintext import finds
@@ -19,7 +15,6 @@ from tests.e2e.service import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-DEADLINE = 180
 SAID = "I moved to Reykjanesbaer with Ottilie"
 FACT = "Allergic to brazil nuts"
 PLANTED = (SAID, FACT, "msg-quokka-77", "asked-by-axolotl", "her-own-key-1", "conv-marzipan", "2024-02-29T11:22:33")
@@ -96,25 +91,6 @@ async def test_neither_audit_nor_outbox_says_what_was_written(service: Service) 
     await service.verify(user)
 
 
-async def test_what_waits_in_the_document_is_sealed_before_the_commit(service: Service) -> None:
-    user = service.user()
-    record = service.proxy.inject(Fault.PAUSE_BEFORE, method="PUT", path=f"/{user.user_id}/audit/", nth=1, times=1)
-    answer = await user.patch(DYNAMIC, prefer(SAID), etag=None, key="her-own-key-1")
-    assert answer.status == 201
-    stored = blobs(service, user)
-    assert not [name for name in stored if name.startswith("audit/")]
-    document = stored[f"documents/{DYNAMIC.namespace}/{DYNAMIC.path}"]
-    (outbox,) = envelope.load(document).commit.outbox
-    assert outbox.keys() == CLEAR | {"sealed"}
-    assert not finds(SAID, carried(document))
-    assert not finds("her-own-key-1", document)
-    assert finds(SAID, document), "in the content, which every reader of the container can read"
-    async with asyncio.timeout(DEADLINE):
-        await record.reached.wait()
-        record.release()
-        await record.finished.wait()
-
-
 async def test_with_the_keys_destroyed_nothing_opens(service: Service) -> None:
     user = service.user()
     await write_all_kinds(user)
@@ -126,23 +102,3 @@ async def test_with_the_keys_destroyed_nothing_opens(service: Service) -> None:
     elsewhere = user.at((await service.start_api()).url)
     refused = await elsewhere.send("GET", "/audit")
     assert (refused.status, refused.code) == (500, "HISTORY_CORRUPT")
-
-
-async def test_a_vault_that_is_down_refuses_what_needs_it_and_nothing_else(service: Service, tmp_path: Path) -> None:
-    """A vault of its own, so that no other test loses its vault."""
-    user = service.user()
-    with KeyVault(log=tmp_path / "vault.log", directory=tmp_path / "vault") as vault:
-        ours = user.at((await service.start_api(environment=vault.environment)).url)
-        first = await ours.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k1")
-        assert first.status == 201
-        another = ours.at((await service.start_api(environment=vault.environment)).url)
-        await asyncio.to_thread(vault.kill)
-        warm = await ours.patch(DYNAMIC, prefer("Use tables."), etag=first.etag, key="k2")
-        assert warm.status == 200, "the key is at hand"
-        refused = await another.patch(DYNAMIC, prefer("No tables."), etag=warm.etag, key="k3")
-        assert (refused.status, refused.code) == (503, "VAULT_UNAVAILABLE")
-        again = await another.patch(DYNAMIC, prefer("Use tables."), etag=first.etag, key="k2")
-        assert (again.status, again.replayed) == (200, True)
-        assert (await another.get(DYNAMIC)).etag == warm.etag
-        await asyncio.to_thread(vault.start)
-        assert (await another.patch(DYNAMIC, prefer("No tables."), etag=warm.etag, key="k3")).status == 200

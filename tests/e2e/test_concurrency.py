@@ -107,17 +107,6 @@ async def test_one_request_sent_32_times_at_once_is_one_change(service: Service,
     assert [record["idempotency_key"] for record in records] == ["start", "same"]
 
 
-async def test_one_creation_sent_32_times_at_once_is_one_document(service: Service, apis: tuple[str, str]) -> None:
-    user = service.user()
-
-    async def send(number: int) -> Answer:
-        return await user.at(apis[number % 2]).patch(TALLY, *count_up({"count": 0}, "x"), etag=None, key="same")
-
-    answers = await asyncio.gather(*(send(number) for number in range(32)))
-    assert {(answer.status, answer.text) for answer in answers} == {(201, answers[0].text)}
-    assert len(await service.flushed_history(user, TALLY)) == 1
-
-
 async def test_one_key_with_32_bodies_at_once_applies_one_of_them(service: Service, apis: tuple[str, str]) -> None:
     user = service.user()
     first = await user.patch(TALLY, *count_up({"count": -1}, "start"), etag=None, key="start")
@@ -133,43 +122,3 @@ async def test_one_key_with_32_bodies_at_once_applies_one_of_them(service: Servi
     assert refused == ["IDEMPOTENCY_KEY_REUSED"] * 31
     assert await user.content(TALLY) == {"count": 1, "log": ["start", f"body {applied[0]}"]}
     assert len(await service.flushed_history(user, TALLY)) == 2
-
-
-async def test_32_creations_by_different_keys_make_one_document(service: Service, apis: tuple[str, str]) -> None:
-    user = service.user()
-
-    async def send(number: int) -> Answer:
-        ops = count_up({"count": 0}, f"{number}")
-        return await user.at(apis[number % 2]).patch(TALLY, *ops, etag=None, key=f"k{number}")
-
-    answers = await asyncio.gather(*(send(number) for number in range(32)))
-    created = [answer for answer in answers if answer.status == 201]
-    assert len(created) == 1
-    assert [answer.code for answer in answers if answer.status == 412] == ["DOCUMENT_EXISTS"] * 31
-    assert len(await service.flushed_history(user, TALLY)) == 1
-
-
-async def test_a_request_is_replayed_after_more_changes_than_the_document_remembers(
-    service: Service, apis: tuple[str, str]
-) -> None:
-    user = service.user()
-    start = count_up({"count": -1}, "start")
-    created = await user.patch(TALLY, *start, etag=None, key="start")
-    early = count_up({"count": 0}, "early")
-    answer = applied = await user.patch(TALLY, *early, etag=created.etag, key="early")
-    for number in range(1, 80):
-        ops = count_up({"count": number}, f"n{number}")
-        answer = await user.at(apis[number % 2]).patch(TALLY, *ops, etag=answer.etag, key=f"n{number}")
-        assert answer.status == 200, answer.text
-    await service.flushed_history(user, TALLY)
-    for api in apis:
-        elsewhere = user.at(api)
-        for ops, etag, key, original in ((start, None, "start", created), (early, created.etag, "early", applied)):
-            again = await elsewhere.patch(TALLY, *ops, etag=etag, key=key)
-            assert again.replayed
-            assert (again.status, again.body) == (original.status, original.body)
-            other = await elsewhere.patch(TALLY, add("/content/log/-", "z"), etag=etag, key=key)
-            assert (other.status, other.code) == (409, "IDEMPOTENCY_KEY_REUSED")
-    stale = await user.patch(TALLY, *count_up({"count": 5}, "late"), etag=created.etag, key="never seen")
-    assert (stale.status, stale.code) == (412, "ETAG_MISMATCH")
-    assert len(await service.flushed_history(user, TALLY)) == 81

@@ -1,5 +1,6 @@
 """Every command on a page does what the page says."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +19,8 @@ IN_ORDER = (
 """The pages whose commands are run. The first is the one whose reader adds a profile before starting the stack."""
 LONG_ENOUGH = {"docs/quickstart.md": 8, "docs/profiles.md": 6, "docs/runbook.md": 8, "docs/recovery.md": 8}
 """So many blocks are run at least: a page whose blocks are no longer found says nothing."""
-ELSEWHERE = ("README.md",)
-"""Run by a test of its own."""
+README = "README.md"
+"""Run at the end: its block says nothing of what is printed."""
 
 
 @pytest.fixture
@@ -53,6 +54,18 @@ def test_every_command_does_what_its_page_says(clone: Clone) -> None:
                 wrong += [differs(block, printed) for block, printed in clone.run(together)]
     found = "\n".join(filter(None, wrong))
     assert not found, found
+    check_readme(clone)
+
+
+def check_readme(clone: Clone) -> None:
+    """Run its block, and look at what the API answers."""
+    [(_, printed)] = clone.run([block for block in blocks(README) if block.language == "bash"])
+    created, changed, repeated, stale, assembled = map(json.loads, filter(None, printed.splitlines()))
+    assert (created["sequence"], changed["sequence"], repeated) == (1, 2, changed)
+    assert stale["error"]["code"] == "ETAG_MISMATCH"
+    assert stale["error"]["details"]["latest_etag"] == changed["etag"]
+    (document,) = assembled["documents"]
+    assert document["document"]["content"]["preferences"] == ["Answer briefly, with examples."]
 
 
 @pytest.mark.parametrize("page", LONG_ENOUGH)
@@ -66,6 +79,6 @@ def test_commands_for_azure_have_their_form(page: str) -> None:
 
 
 def test_no_page_has_commands_that_are_never_run() -> None:
-    pages = [name for name in texts() if name.endswith(".md") and name not in (*IN_ORDER, *ELSEWHERE)]
+    pages = [name for name in texts() if name.endswith(".md") and name not in (*IN_ORDER, README)]
     found = [block.place for page in pages for block in blocks(page) if block.language in ("bash", "sh")]
     assert found == []

@@ -13,7 +13,6 @@ from memnet.operations.events.reconcile_events import reconcile_events, verify_s
 from tests.domain.event_samples import event_body
 from tests.e2e.client import Answer, User, until_definite
 from tests.e2e.service import Service
-from tests.services import service_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -78,16 +77,13 @@ async def search(user: User, **body: Any) -> list[dict[str, Any]]:
 
 async def check_index(service: Service) -> int:
     """The index holds exactly what is stored; returns how many events that are."""
-    report = await verify_search(None, service_of(events=service.storage.events, search=service.storage.search))
+    report = await verify_search(None, service.storage)
     assert report.agrees, report
     return report.events
 
 
 async def reconcile(service: Service) -> int:
-    storage = service.storage
-    report = await reconcile_events(
-        service_of(events=storage.events, search=storage.search, clock=storage.clock, ids=storage.ids)
-    )
+    report = await reconcile_events(service.storage)
     assert report.postponed == 0
     return report.indexed
 
@@ -142,22 +138,6 @@ async def reindexed(user: User) -> dict[str, Any]:
             if record["status"] != "running":
                 return record
             await asyncio.sleep(0.05)
-
-
-async def test_a_service_that_dies_before_the_index_answered_loses_nothing(searchable: Service) -> None:
-    """The process is killed as soon as the event and its mark are stored, and never unmarks."""
-    service, user = searchable, searchable.user()
-    await write(user, numbered(0))
-    await reconcile(service)
-    task = asyncio.create_task(asyncio.wait_for(user.send("POST", "/events", json=numbered(1)), 60))
-    await asyncio.sleep(0)
-    await service.kill()
-    await asyncio.gather(task, return_exceptions=True)
-    await service.restart()
-    await write(user, numbered(1))
-    await reconcile(service)
-    assert {event["event_id"] for event in await search(user, query="retrieval")} == {"e000", "e001"}
-    await check_index(service)
 
 
 HOSTILE = (

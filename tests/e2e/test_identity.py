@@ -5,8 +5,6 @@ import base64
 import hashlib
 import hmac
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from local.emulators.issuer import AUDIENCE, DIRECTORY, Issuer, Keys
-from local.stack.process import ROOT, Child, ReservedPort, status_of
+from local.stack.process import Child, ReservedPort, status_of
 from tests.e2e.client import DYNAMIC, Answer, User, eventually, prefer
 from tests.e2e.service import ALL_ROLES, Service
 
@@ -143,51 +141,6 @@ async def test_a_token_reaches_its_tenants_and_no_other(service: Service) -> Non
     assert (stranger.status, stranger.code) == (403, "TENANT_FORBIDDEN")
     listless = await write(user, service.token(tenants=[]))
     assert (listless.status, listless.code) == (403, "TENANT_FORBIDDEN")
-
-
-@pytest.mark.parametrize(
-    ("role", "reads", "writes", "audits", "deletes"),
-    [
-        ("Memory.Read", 200, 403, 403, 403),
-        ("Memory.Write", 403, 200, 403, 403),
-        ("Memory.Replay", 403, 403, 403, 403),
-        ("Memory.Audit", 403, 403, 200, 403),
-        ("Memory.Admin", 200, 403, 200, 200),
-        ("Memory.Unknown", 403, 403, 403, 403),
-    ],
-)
-async def test_each_role_reaches_what_it_is_for(
-    service: Service, role: str, reads: int, writes: int, audits: int, deletes: int
-) -> None:
-    user = service.user()
-    etag = (await user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="1")).etag
-    limited = user.by(service.token(role))
-    assert (await limited.get(DYNAMIC)).status == reads
-    assert (await limited.send("GET", "/audit")).status == audits
-    written = await limited.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="2")
-    assert written.status == writes
-    etag = (await user.get(DYNAMIC)).etag
-    assert (await limited.delete(DYNAMIC, etag=etag, key="3")).status == deletes
-
-
-async def test_memnet_token_prints_one_that_works(service: Service, issuer: Issuer, tmp_path: Path) -> None:
-    (tmp_path / ".local").mkdir()
-    stack = {"token_url": issuer.token_url, "audience": AUDIENCE}
-    (tmp_path / ".local" / "stack.json").write_text(json.dumps(stack), "utf-8")
-    command = [sys.executable, "-m", "cli.main", "token", "--tenant", "t1", "--principal", "svc-c"]
-    printed = await asyncio.to_thread(
-        subprocess.run,
-        [*command, "--roles", "Memory.Read,Memory.Write"],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    user = service.user()
-    assert (await write(user, printed.stdout.strip())).status == 201
-    assert (await user.get(DYNAMIC)).body["document"]["updated_by"] == "svc-c"
-    assert (await user.by(printed.stdout.strip()).send("GET", "/audit")).status == 403
 
 
 async def test_a_new_key_of_the_issuer_is_accepted_next_to_the_old_one(

@@ -26,7 +26,9 @@ from local.stack.emulator import Emulator
 from local.stack.models_server import ModelsServer
 from local.stack.stack import Stack, running_stack
 from memnet import settings
+from memnet.domain.core.access import ROLES as OPERATIONS
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
+from memnet.domain.core.metric import LABELS, METRICS
 from memnet.domain.core.scope import UserScope
 from memnet.stores import KeyRing, read_data_keys
 from memnet.wiring import connect
@@ -36,12 +38,17 @@ from tests.e2e.client import DYNAMIC, User, add, prefer, write
 from tests.e2e.raw_http import request, send_raw
 from tests.e2e.replays import FIRST, ROLES, SECOND, Scene, answered, ended, know_projects
 from tests.e2e.secrets_in_logs import Secrets
-from tests.telemetry_receiver import TelemetryReceiver
+from tests.telemetry_receiver import ReceivedSpan, TelemetryReceiver
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PRINCIPAL = "svc-seen-in-logs"
 """The name of the caller is logged: it shows that the search works."""
+CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+TRACE, STEP = CALLER.split("-")[1:3]
+WORK = {"replay_snapshot", "requeue_jobs", "reconcile_events", "sweep_outboxes", "compact_documents"}
+WORK |= {"refresh_documents", "sign_checkpoints", "apply_retentions", "erase_users"}
+"""Of the worker: what messages and timers start."""
 
 
 @dataclass
@@ -95,6 +102,12 @@ async def use(world: World) -> None:
     patch = answered_patch(prefer(f"{word('a proposal')}."), confidence=0.75)
     await world.scene.script(says(answered(patch, text=f"A digest: {word('an extracted digest')}.")))
     assert await world.replay("c1", f"I prefer {word('a snapshot')}.") == "succeeded"
+    state, baggage = f"vendor={word('a tracestate')}", f"who={word('a baggage')}"
+    sent = {"traceparent": CALLER, "tracestate": state, "baggage": baggage}
+    body = conversation(word("a traced snapshot"))
+    traced = await user.send("POST", "/conversations/traced/snapshots", json=body, headers=sent)
+    assert (traced.status, traced.body["queued"]) == (202, True)
+    await ended(user, traced.body["replay_id"])
     for path in ("/conversations/c1/snapshots/s1", "/audit", "/accesses", "/documents"):
         assert (await user.send("GET", path)).status == 200
 
@@ -259,6 +272,12 @@ class Told:
 
     logs: dict[str, Path]
     secrets: Secrets
+    receiver: TelemetryReceiver
+
+    def span(self, name: str) -> ReceivedSpan:
+        """The one of this name in the caller's trace."""
+        [found] = [span for span in self.receiver.spans() if span.name == name and span.trace_id == TRACE]
+        return found
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         """The lines of a log that is nothing but JSON objects."""
@@ -298,7 +317,7 @@ async def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
             await part(world)
     (others / "telemetry.log").write_bytes(receiver.everything)
     logs = [*(directory / "log").iterdir(), *others.iterdir()]
-    return Told({log.stem: log for log in logs}, secrets)
+    return Told({log.stem: log for log in logs}, secrets, receiver)
 
 
 async def test_no_log_holds_memory_a_user_or_a_secret(told: Told) -> None:
@@ -326,6 +345,23 @@ async def test_telemetry_records_what_happened_and_not_to_whom(told: Told) -> No
     for name in ("memnet-api", "memnet-worker", "store_snapshot", "replay_snapshot", "job_dead_lettered"):
         assert name.encode() in telemetry
     assert PRINCIPAL.encode() not in telemetry
+    assert {span.name for span in told.receiver.spans()} <= {*OPERATIONS, *WORK, "other"}
+    assert all(span.events == 0 for span in told.receiver.spans())
+    points = told.receiver.points()
+    assert {point.name for point in points} <= {metric.name for metric in METRICS}
+    assert {label for point in points for label in point.labels} <= set(LABELS)
+
+
+async def test_one_trace_leads_from_the_request_through_the_queue_to_the_worker(told: Told) -> None:
+    request, replay = told.span("store_snapshot"), told.span("replay_snapshot")
+    assert (request.service, request.parent_id) == ("memnet-api", STEP)
+    assert (replay.service, replay.parent_id) == ("memnet-worker", request.span_id)
+    assert request.attributes["http.response.status_code"] == 202
+    assert (replay.attributes["memnet.outcome"], replay.failed) == ("done", False)
+    [line] = [line for line in told.lines("api") if line.get("trace_id") == TRACE and "operation" in line]
+    [record] = [log for log in told.receiver.logs() if log.trace_id == TRACE and "operation" in log.attributes]
+    assert line["operation"] == record.attributes["operation"] == "store_snapshot"
+    assert line["request_id"] == record.attributes["request_id"]
 
 
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc"])

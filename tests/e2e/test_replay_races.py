@@ -9,7 +9,6 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -17,23 +16,19 @@ import pytest
 from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient
 
-from local.emulators.models.behaviour import fails, says
+from local.emulators.models.behaviour import says
 from local.stack.azurite_server import container_client, drop_container
 from local.stack.models_server import ModelsServer
 from local.stack.stack import NO_UPKEEP, running_stack
-from memnet import settings
 from memnet.domain.core import job
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, Job, JobKind
 from memnet.domain.core.scope import Json
-from memnet.wiring import connect
-from tests.domain.extraction_samples import CONTENTS, answered_patch
-from tests.domain.samples import CATALOG
-from tests.e2e.client import DYNAMIC, User, add, eventually, prefer
+from tests.domain.extraction_samples import answered_patch
+from tests.e2e.client import DYNAMIC, User, add, prefer
 from tests.e2e.live_writers import ALPHA, NOTES, append, keep_writing
 from tests.e2e.plaintext import finds
 from tests.e2e.replays import (
     FIRST,
-    PROFILE,
     SECOND,
     Scene,
     answered,
@@ -43,9 +38,6 @@ from tests.e2e.replays import (
     look,
     sentences_in,
 )
-from tests.e2e.stored_world import stored_world
-from tests.injections.test_injections import CORPUS
-from tests.injections.world import ME
 
 SURE = 0.75
 """All that the profile lets a replay claim: enough to be applied, too little for a durable fact."""
@@ -54,16 +46,6 @@ WRITERS = 3
 HELD, UNHELD = 3, 5
 """Replays whose answer is held until the live writers have written, and replays during which they keep writing."""
 SEALED = ("snapshots", "replays", "conflicts")
-ATTACKS = (
-    "a direct order",
-    "an order to empty what is there",
-    "a tool's result with orders",
-    "another user's document",
-    "routing aimed elsewhere",
-    "the envelope and the commit",
-    "whole sections replaced",
-    "a fact that is there said otherwise",
-)
 
 
 @pytest.fixture(scope="module")
@@ -159,176 +141,11 @@ def text_of(note: Json) -> str:
     return str(note["text"] if isinstance(note, dict) else note)
 
 
-@dataclass(frozen=True)
-class Disputed:
-    """A facet, and the three values that it is given: at first, by the replay, and meanwhile by a live writer."""
-
-    name: str
-    base: str
-    ours: str
-    theirs: str
-
-    @property
-    def pointer(self) -> str:
-        return f"/content/facets/{self.name}"
-
-    @property
-    def proposed(self) -> Any:
-        return {"op": "replace", "path": self.pointer, "value": self.ours}
-
-
-DISPUTED = (
-    Disputed("deadline", "1 March", "launch on 20 March", "5 April"),
-    Disputed("city", "Oslo", "launch in Bergen", "Tromso"),
-    Disputed("lead", "Ada", "launch led by Grace", "Edsger"),
-    Disputed("vendor", "Acme", "launch bought from Initech", "Globex"),
-)
-
-
-async def test_a_true_conflict_is_kept_with_all_it_takes_to_decide_it(scene: Scene) -> None:
-    async with scene.users("disputed") as [user]:
-        await know_projects(user, "alpha")
-        created = await user.patch(
-            ALPHA, *(add(facet.pointer, facet.base) for facet in DISPUTED), etag=None, key="create"
-        )
-        answer = answered(*(in_project(facet.proposed) for facet in DISPUTED))
-        await scene.script(says(answer).behind("disputed"))
-        said = "user: Project alpha: launch on 20 March in Bergen, led by Grace, bought from Initech."
-        replay_id = await scene.tell(user, "c1", said)
-        await scene.asked(1)
-        taken = await set_facets(user, {facet.name: facet.theirs for facet in DISPUTED}, "live", created.etag)
-        await scene.open("disputed")
-
-        replay = await ended(user, replay_id)
-        assert replay["status"] == "partial"
-        ids = [patch["conflict_id"] for patch in replay["patches"]]
-        told = [(patch["status"], patch["conflict_status"], patch["reason"]) for patch in replay["patches"]]
-        assert told == [("conflict", "open", "changed")] * len(DISPUTED)
-        found = {one["conflict_id"]: one for one in await conflicts(user, "open")}
-        assert sorted(found) == sorted(ids)
-        for facet, conflict_id in zip(DISPUTED, ids, strict=True):
-            conflict = found[conflict_id]
-            assert (conflict["replay_id"], conflict["path"]) == (replay_id, "alpha.json")
-            assert (conflict["base"]["etag"], conflict["theirs"]["etag"]) == (created.etag, taken)
-            assert conflict["base"]["content"]["facets"][facet.name] == facet.base
-            assert conflict["ours"] == {"ops": [facet.proposed]}
-            assert conflict["theirs"]["content"]["facets"][facet.name] == facet.theirs
-            assert conflict["diverged_at"] == {
-                "op_index": 0,
-                "path": facet.pointer,
-                "why": "changed",
-                "base": facet.base,
-                "theirs": facet.theirs,
-            }
-            assert conflict["evidence"]["message_ids"] == ["m1"]
-            assert (conflict["confidence"], conflict["next_attempt_at"] is None) == (SURE, False)
-        await decide(user, ids, taken)
-
-        statuses = [patch["conflict_status"] for patch in (await look(user, replay_id))["patches"]]
-        assert statuses == ["resolved", "discarded", "resolved", "open"]
-        assert sorted(one["conflict_id"] for one in await conflicts(user)) == sorted(ids)
-        deadline, city, lead, vendor = DISPUTED
-        assert (await user.content(ALPHA))["facets"] == {
-            "deadline": deadline.ours,
-            "city": city.theirs,
-            "lead": lead.ours,
-            "vendor": vendor.theirs,
-        }
-        [written] = [record for record in await user.audit(ALPHA) if record["reason"] == "replay_update"]
-        assert written["idempotency_key"].startswith(f"{replay_id}-1#rebase-")
-        assert written["change_id"] == (await conflicts(user, "resolved"))[0]["change_id"]
-        await scene.check_history(user)
-
-
 async def set_facets(user: User, values: dict[str, str], key: str, etag: str) -> str:
     ops = [{"op": "replace", "path": f"/content/facets/{name}", "value": value} for name, value in values.items()]
     answer = await user.patch(ALPHA, *ops, etag=etag, key=key)
     assert answer.status == 200, answer.text
     return answer.etag
-
-
-async def decide(user: User, ids: list[str], etag: str) -> None:
-    """Retry the first in vain, then with success; discard the second; retry the third, which is settled by then."""
-
-    async def send(verb: str, number: int, **more: Any) -> Any:
-        return await user.send("POST", f"/conflicts/{ids[number]}:{verb}", **more)
-
-    in_vain = (await send("retry", 0)).body
-    assert (in_vain["status"], in_vain["attempts"], in_vain["reason"]) == ("open", 1, "changed")
-    assert (await user.get(ALPHA)).etag == etag
-    deadline, _, lead, _ = DISPUTED
-    etag = await set_facets(user, {deadline.name: deadline.base, lead.name: lead.ours}, "give way", etag)
-    retried = (await send("retry", 0)).body
-    assert (retried["status"], retried["attempts"], retried["next_attempt_at"]) == ("resolved", 2, None)
-    assert [(one["asked"], one["by"]) for one in retried["decisions"]] == [("retry", "svc-chat")] * 2
-    etag = (await user.get(ALPHA)).etag
-    discarded = (await send("discard", 1, json={"note": "It is Tromso."})).body
-    assert (discarded["status"], discarded["change_id"]) == ("discarded", None)
-    assert discarded["decisions"][-1]["note"] == "It is Tromso."
-    settled = (await send("retry", 2)).body
-    assert (settled["status"], settled["change_id"]) == ("resolved", None)
-    for number in range(3):
-        for verb in ("retry", "discard"):
-            closed = await send(verb, number)
-            assert (closed.status, closed.code) == (409, "CONFLICT_CLOSED")
-    assert (await user.get(ALPHA)).etag == etag
-
-
-async def test_a_hostile_model_changes_nothing_that_it_may_not(scene: Scene) -> None:
-    attacks = [injection for injection in CORPUS if injection.name in ATTACKS]
-    assert len(attacks) == len(ATTACKS)
-    async with (
-        scene.users(ME.user_id) as [user],
-        connect(settings.load_for(scene.stack.environment)) as storage,
-    ):
-        world = stored_world(user, storage)
-        await world.settle()
-        await scene.script(*(says(attack.answer) for attack in attacks))
-        replay_ids = [
-            await scene.tell(user, f"c{number}", *attack.said, "user: All of this is about project alpha.")
-            for number, attack in enumerate(attacks)
-        ]
-        replays = [await ended(user, replay_id) for replay_id in replay_ids]
-
-        assert await world.damage(CATALOG.profile(PROFILE)) == []
-        for attack, replay in zip(attacks, replays, strict=True):
-            reasons = [patch["reason"] for patch in replay["patches"] if patch["status"] == "rejected"]
-            assert len(reasons) == len(attack.codes), (attack.name, reasons)
-            assert replay["extraction"]["extractor"] == "model"
-        fates = Counter(patch["status"] for replay in replays for patch in replay["patches"])
-        content = await user.content(DYNAMIC)
-        assert content["durable_facts"] == CONTENTS["user_dynamic"]["durable_facts"]
-        assert len(content["pending_confirmations"]) > 1
-        assert fates["redirected"] > 0
-        await scene.check_history(user)
-
-
-async def test_the_next_model_is_asked_and_without_any_a_replay_waits(scene: Scene) -> None:
-    async with scene.users("patient") as [user]:
-        for status in (500, 429):
-            await asyncio.to_thread(scene.models.reset)
-            await scene.script(fails(status, retry_after=0))
-            await scene.script(says(answered(answered_patch(prefer(f"Cards of {status}")))), model=SECOND)
-            told = await ended(user, await scene.tell(user, f"c{status}", f"user: I prefer cards of {status}."))
-            assert (told["status"], told["attempts"]) == ("succeeded", 1)
-            assert told["extraction"]["model"].startswith(SECOND)
-
-        await asyncio.to_thread(scene.models.reset)
-        for model in (FIRST, SECOND):
-            await scene.script(fails(503, retry_after=0), model=model)
-        replay_id = await scene.tell(user, "waits", "user: I prefer paper maps.")
-
-        async def begun_again() -> bool:
-            return int((await look(user, replay_id))["attempts"]) > 1
-
-        await eventually(begun_again)
-        waiting = await look(user, replay_id)
-        assert (waiting["status"], waiting["extraction"], waiting["patches"]) == ("running", None, [])
-        await scene.script(says(answered(answered_patch(prefer("Paper maps.")))))
-        told = await ended(user, replay_id)
-        assert (told["status"], told["extraction"]["extractor"]) == ("succeeded", "model")
-        assert told["extraction"]["model"].startswith(FIRST)
-        assert (await user.content(DYNAMIC))["preferences"] == ["Cards of 500", "Cards of 429", "Paper maps."]
 
 
 async def test_a_poison_message_is_put_aside_with_its_reason_and_stops_no_other(scene: Scene) -> None:

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from itertools import count
 
 import pytest
-from aiohttp import ClientError, ClientSession, DummyCookieJar, TCPConnector
+from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
-from local.emulators.fault_proxy import Fault, never_retry
+from local.emulators.fault_proxy import never_retry
 from local.stack.api_process import Api
-from local.stack.process import status_of
 from tests.e2e.client import DYNAMIC, PACE_SECONDS, Answer, User, prefer
 from tests.e2e.service import Service
 
@@ -154,29 +153,3 @@ async def test_no_request_fails_while_processes_come_and_go(service: Service) ->
     for user, client in zip(users, clients, strict=True):
         records = await service.flushed_history(user, DYNAMIC)
         assert len(records) == client.changes > ROLLS
-
-
-async def test_a_request_in_progress_at_the_end_is_answered(service: Service) -> None:
-    api = await service.start_api()
-    user = service.user().at(api.url)
-    held = service.proxy.inject(Fault.PAUSE_BEFORE, method="PUT", path=f"/{user.user_id}/documents/")
-    writing = asyncio.create_task(user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k"))
-    async with asyncio.timeout(DEADLINE):
-        await held.reached.wait()
-    for status in (503, None):  # the second signal ends the drain
-        api.child.signal(signal.SIGTERM)
-        await until_out(api, status)
-    held.release()
-    answer = await writing
-    assert (answer.status, answer.headers["Connection"]) == (201, "close")
-    assert await ended(api) == 0
-    with pytest.raises(ClientError):
-        await user.get(DYNAMIC)
-    await service.verify(user)
-
-
-async def until_out(api: Api, status: int | None) -> None:
-    """Wait until the process refuses new work: by its word (503), or by its closed port (None)."""
-    async with asyncio.timeout(DEADLINE):
-        while await asyncio.to_thread(status_of, f"{api.url}/health/ready") != status:  # noqa: ASYNC110
-            await asyncio.sleep(PACE_SECONDS)

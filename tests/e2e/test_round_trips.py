@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from local.emulators.fault_proxy import Fault, Injection
-from tests.e2e.client import DYNAMIC, STATIC, Answer, User, add, prefer, project, write
+from tests.e2e.client import DYNAMIC, STATIC, Answer, User, add, prefer, project
 from tests.e2e.service import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -59,14 +59,6 @@ async def test_get_sends_one_request_and_a_conditional_one_when_warm(service: Se
     assert (await elsewhere.get(DYNAMIC)).status == 200
     assert requests_of(service, user) == [("GET", "documents", 200)]
     assert (await elsewhere.get(DYNAMIC)).status == 200
-    assert requests_of(service, user) == [("GET", "documents", 304)]
-
-
-async def test_get_of_what_the_client_has_sends_one_request(service: Service) -> None:
-    user = service.user()
-    etag = await create(service, user)
-    answer = await user.get(DYNAMIC, headers={"If-None-Match": etag})
-    assert (answer.status, answer.text, answer.etag) == (304, "", etag)
     assert requests_of(service, user) == [("GET", "documents", 304)]
 
 
@@ -184,14 +176,6 @@ async def test_a_replayed_answer_beyond_the_ring_sends_two_requests(service: Ser
     assert (other.status, other.code) == (409, "IDEMPOTENCY_KEY_REUSED")
 
 
-async def test_a_dry_run_only_reads(service: Service) -> None:
-    user = service.user()
-    etag = await create(service, user)
-    answer = await user.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k", query={"dry_run": "true"})
-    assert answer.status == 200
-    assert requests_of(service, user) == [("GET", "documents", 304)]
-
-
 async def with_projects(service: Service, user: User) -> None:
     """Fill all documents of the starter profile."""
     content = {"profile": {}, "projects_index": [{"project_id": "alpha", "aliases": ["Project Alpha"]}]}
@@ -200,21 +184,6 @@ async def with_projects(service: Service, user: User) -> None:
     notes = add("/content/recent_notes/-", "Latency is the problem.")
     assert (await user.patch(project("alpha"), notes, etag=None, key="k")).status == 201
     await service.flushed_history(user, DYNAMIC)
-
-
-async def test_assemble_without_a_route_reads_all_at_once(service: Service) -> None:
-    user = service.user()
-    await with_projects(service, user)
-    requests_of(service, user)
-    held = [hold(service, user, "GET", "documents", nth=n) for n in (1, 2)]
-    call = asyncio.create_task(user.assemble("project-copilot-v1", text="Something else entirely"))
-    async with asyncio.timeout(DEADLINE):  # none is answered before all have arrived
-        await asyncio.gather(*(injection.reached.wait() for injection in held))
-    for injection in held:
-        injection.release()
-    answer = await call
-    assert [document["binding_id"] for document in answer.body["documents"]] == ["user_static", "user_dynamic"]
-    assert len(requests_of(service, user)) == 2
 
 
 async def test_assemble_with_an_explicit_id_reads_all_at_once(service: Service) -> None:
@@ -250,25 +219,3 @@ async def test_assemble_with_a_routed_project_reads_in_two_waves(service: Servic
     assert answer.body["selected_project_id"] == "alpha"
     assert len(answer.body["documents"]) == 3
     assert len(requests_of(service, user)) == 3
-
-
-async def test_a_refused_write_of_a_cold_document_only_reads(service: Service) -> None:
-    user = service.user()
-    etag = await create(service, user)
-    elsewhere = await cold(service, user)
-    ops = {"op": "add", "path": "/content/projects_index/-", "value": {}}
-    refused = await elsewhere.patch(DYNAMIC, ops, etag=etag, key="k")
-    assert (refused.status, refused.code) == (422, "PATH_NOT_WRITABLE")
-    assert sorted(requests_of(service, user)) == [("GET", "documents", 200), ("GET", "keys", 200)]
-
-
-async def test_a_request_that_lacks_its_headers_sends_none(service: Service) -> None:
-    user = service.user()
-    body = {"profile_id": "project-copilot-v1", "binding_id": "user_dynamic", "ops": [], "reason": "live_update"}
-    missing = await user.send("PATCH", DYNAMIC.url, json=body, headers={"Idempotency-Key": "k"})
-    assert (missing.status, missing.code) == (428, "PRECONDITION_REQUIRED")
-    keyless = await user.send("PATCH", DYNAMIC.url, json=body, headers={"If-None-Match": "*"})
-    assert (keyless.status, keyless.code) == (400, "IDEMPOTENCY_KEY_REQUIRED")
-    both = await user.send("PATCH", DYNAMIC.url, json=body, headers={**write(None, "k"), "If-Match": '"x"'})
-    assert (both.status, both.code) == (400, "INVALID_PRECONDITION")
-    assert requests_of(service, user) == []

@@ -90,31 +90,3 @@ async def test_the_profile_is_loaded_as_written_and_governs(service: Service) ->
     assert records[1]["evidence"] == PATCH_10_2["evidence"]
     assert records[2]["evidence"] == REPLAY_9_3["evidence"]
     assert records[2]["idempotency_key"] == REPLAY_9_3["idempotency_key"]
-
-
-async def test_the_patch_is_refused_with_the_error_of_10_7(service: Service) -> None:
-    user = service.user()
-    created = await user.put(DYNAMIC, {**EMPTY, "preferences": ["x"]}, "memory.user.dynamic", etag=None, key="1")
-    patched = await user.send("PATCH", DYNAMIC.url, json=PATCH_10_2, headers=write(created.etag, "2"))
-    stale = await user.send("PATCH", DYNAMIC.url, json=PATCH_10_2, headers=write(created.etag, "3"))
-    assert (stale.status, stale.code) == (412, "ETAG_MISMATCH")
-    assert stale.body["error"]["details"] == {"latest_etag": patched.etag}
-    other = {**PATCH_10_2, "ops": [prefer("y")]}
-    reused = await user.send("PATCH", DYNAMIC.url, json=other, headers=write(patched.etag, "2"))
-    assert (reused.status, reused.code) == (409, "IDEMPOTENCY_KEY_REUSED")
-
-
-async def test_assemble_without_routing_finds_what_is_there(service: Service) -> None:
-    user = service.user()
-    created = await user.put(DYNAMIC, EMPTY, "memory.user.dynamic", etag=None, key="1")
-    answer = await user.send("POST", "/context:assemble", json=ASSEMBLE_10_4)
-    assert answer.status == 200, answer.text
-    assert answer.body["selected_project_id"] is None
-    [document] = answer.body["documents"]
-    assert (document["binding_id"], document["namespace"], document["path"], document["etag"]) == (
-        "user_dynamic",
-        "user",
-        "user_dynamic.json",
-        created.etag,
-    )
-    assert document["document"] == (await user.get(DYNAMIC)).body["document"]

@@ -2,16 +2,14 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from azure.core.exceptions import ResourceExistsError
 
-from local.stack.azurite_server import PACKAGE, Azurite, container_client, create_container, drop_container
-from local.stack.process import ROOT, Child, ReservedPort, StackError, status_of
+from local.stack.azurite_server import PACKAGE, Azurite, container_client
+from local.stack.process import ROOT, Child, StackError
 
 
 def alive(pid: int) -> bool:
@@ -33,13 +31,6 @@ def test_data_on_disk_survives_a_stop_at_once_and_the_address_stays(tmp_path: Pa
             azurite.start()
             assert azurite.account_url == before
             assert client.download_blob("a").readall() == b"1"
-
-
-def test_it_stops_although_a_client_keeps_its_connection(tmp_path: Path) -> None:
-    with Azurite(log=tmp_path / "log") as azurite, container_client(azurite.account_url, "kept") as client:
-        client.create_container()
-        assert azurite.child.stop(seconds=30) == 0
-        assert status_of(azurite.account_url) is None
 
 
 def test_it_outlives_no_parent_that_was_killed(tmp_path: Path) -> None:
@@ -69,25 +60,6 @@ def test_it_outlives_no_parent_that_was_killed(tmp_path: Path) -> None:
             os.close(handle)
 
 
-def test_container_is_created_once_and_dropped_whole(container_url: str) -> None:
-    account_url, _, name = container_url.rpartition("/")
-    with container_client(account_url, name) as client:
-        client.upload_blob("a/b", b"1")
-        assert create_container(account_url, name) == container_url
-        assert [blob.name for blob in client.list_blobs()] == ["a/b"]
-        with pytest.raises(ResourceExistsError):
-            client.upload_blob("a/b", b"2")
-        drop_container(account_url, name)
-        drop_container(account_url, name)
-        assert not client.exists()
-
-
-def test_missing_package_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("local.stack.azurite_server.PACKAGE", tmp_path)
-    with pytest.raises(StackError, match="make setup"):
-        Azurite(log=tmp_path / "log")
-
-
 def test_child_that_dies_at_once_is_reported_with_the_end_of_its_log(tmp_path: Path) -> None:
     child = Child("x", [sys.executable, "-c", "print('the reason'); exit(3)"], environment={}, log=tmp_path / "log")
     child.start()
@@ -107,15 +79,14 @@ def test_child_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     assert not alive(pid)
 
 
-def test_reserved_port_is_refused_while_something_listens_and_usable_by_a_server() -> None:
-    port = ReservedPort()
-    with socket.create_server(("127.0.0.1", port.number)), pytest.raises(StackError, match=str(port.number)):
-        ReservedPort(port.number)
-    port.release()
-
-
 def test_the_npm_lock_names_no_host_and_the_pinned_version() -> None:
     lock = (PACKAGE / "package-lock.json").read_text("utf-8")
     assert '"resolved": "http' not in lock
     assert '"azurite": "3.37.0"' in lock
     assert '"node_modules/applicationinsights": {\n      "resolved": "no-telemetry"' in lock
+
+
+def test_missing_package_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.stack.azurite_server.PACKAGE", tmp_path)
+    with pytest.raises(StackError, match="make setup"):
+        Azurite(log=tmp_path / "log")

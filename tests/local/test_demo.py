@@ -7,8 +7,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import pytest
-
 from local.stack.process import ROOT
 
 
@@ -126,41 +124,3 @@ def test_conversation_of_ones_own_meets_the_limits_and_shows_sessions_in_brief(t
     assert "\x1b" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     assert "All checks passed." in output
-
-
-@pytest.mark.slow
-def test_conversation_in_which_nothing_is_said_records_no_event(tmp_path: Path) -> None:
-    turns = [{"role": "user", "content": "\0", "timestamp": "2026-02-01T09:00:00Z"}]
-    file = tmp_path / "silence.json"
-    file.write_text(json.dumps(turns), "utf-8")
-    with tempfile.TemporaryDirectory(dir=tmp_path) as directory:
-        result = run_demo(str(file), directory=Path(directory))
-    assert result.returncode == 0, result.stdout + result.stderr
-    output = told(result.stdout)
-    assert "nothing was said that fits a digest: no event is recorded" in output
-    assert "Nothing was said that fits a digest" in output
-    assert "events 0 recorded" in output
-
-
-def test_it_fails_at_the_first_step_that_is_not_as_it_says(tmp_path: Path) -> None:
-    """Here the profile opens what the demo shows to be closed."""
-    profiles = tmp_path / "profiles"
-    profiles.mkdir()
-    profile = json.loads((ROOT / "profiles" / "project-copilot-v1.json").read_text("utf-8"))
-    profile["writable_path_rules"]["user_static"] = ["/profile"]
-    (profiles / "project-copilot-v1.json").write_text(json.dumps(profile), "utf-8")
-    left = tmp_path / "left"
-    left.mkdir()
-    result = run_demo(directory=left, MEMNET_PROFILES_DIR=str(profiles))
-    assert result.returncode == 1
-    assert "memnet: the demo failed: expected 422 PATH_NOT_WRITABLE, got 200" in result.stderr
-    assert "All checks passed" not in result.stdout
-    assert list(left.iterdir()) == []
-
-
-def test_file_that_is_no_conversation_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "talk.json"
-    file.write_text('[{"role": "user"}]', "utf-8")
-    result = run_demo(str(file), directory=tmp_path)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert "turn 1: content must be there" in result.stderr

@@ -9,9 +9,10 @@ import pytest
 
 from local.demo import models
 from local.demo.__main__ import main
+from local.demo.client import Answer
 from local.demo.conversation import GAP, SHIPPED, ConversationError, Turn, read_sessions, split_sessions
 from local.demo.difference import NOTHING, Difference, differences
-from local.demo.extraction import Kind, is_about, is_consent, proposals, same, supersedes
+from local.demo.extraction import Kind, is_about, is_consent, proposals, supersedes
 from local.demo.screen import clip
 from local.demo.subject import MAYA, static_content
 
@@ -61,15 +62,12 @@ def test_unknown_members_are_allowed_and_the_service_is_read(tmp_path: Path) -> 
     ("data", "says"),
     [
         ("[", "is not JSON"),
-        ("[" * 100_000, "is not JSON"),
-        ({}, "a JSON list with at least one turn"),
         ([], "a JSON list with at least one turn"),
         ([turn(), "hello"], "turn 2: must be an object"),
         ([turn(role="robot")], "turn 1: role must be one of"),
         ([turn(content=None)], "turn 1: content must be there"),
         ([turn(content="\ud800")], "turn 1: content holds half a surrogate pair"),
         ([turn(timestamp="yesterday")], "turn 1: timestamp must be a time such as"),
-        ([turn(timestamp=1769936400)], "turn 1: timestamp must be there and be a string"),
         ([turn(timestamp="0001-01-01T00:00:00+14:00")], "turn 1: timestamp must be a time such as"),
         ([turn(message_id="")], "turn 1: message_id must have 1 to 128 characters"),
         ([turn(message_id="m"), turn(message_id="m")], "message_id 'm' occurs 2 times in one session"),
@@ -89,15 +87,24 @@ def test_wrong_file_ends_with_2_before_anything_is_started(tmp_path: Path, capsy
     assert "none.json cannot be read" in err
 
 
+def test_an_answer_that_is_not_as_it_says_ends_the_demo_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def play(*_: object) -> None:
+        Answer(200, {}, {}).expect(422, code="PATH_NOT_WRITABLE")
+
+    monkeypatch.setattr("local.demo.__main__._play", play)
+    assert main([]) == 1
+    assert "memnet: the demo failed: expected 422 PATH_NOT_WRITABLE, got 200" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("said", "kind", "text", "confidence"),
     [
         ("I prefer short answers.", Kind.PREFERENCE, "I prefer short answers", 0.9),
-        ("By the way, I really prefer tea!", Kind.PREFERENCE, "I really prefer tea", 0.9),
         ("Please never send drafts on Fridays.", Kind.PREFERENCE, "Please never send drafts on Fridays", 0.9),
         ("And call me Maya.", Kind.PREFERENCE, "Call me Maya", 0.9),
         ("Remember that I lead the team.", Kind.FACT, "I lead the team", 0.95),
-        ("Ok, please remember that the review is in May.", Kind.FACT, "The review is in May", 0.95),
         ("Then we have decided to wait.", Kind.NOTE, "We have decided to wait", 0.85),
     ],
 )
@@ -130,17 +137,6 @@ def test_a_turn_proposes_little_and_nothing_twice() -> None:
     assert len(proposals("I prefer tea. I prefer tea.")) == 1
 
 
-def test_long_sentence_is_cut_between_words() -> None:
-    (found,) = proposals("I prefer " + "very " * 200 + "long answers.")
-    assert len(found.text) <= 302
-    assert found.text.endswith("very …")
-
-
-def test_same_is_about_words_alone() -> None:
-    assert same("I prefer TEA", "i prefer tea.")
-    assert not same("I prefer tea", "I prefer milk")
-
-
 def test_consent_and_what_it_is_about() -> None:
     assert is_consent("Yes, that's right.")
     assert not is_consent("No, yes, well.")
@@ -163,10 +159,6 @@ def test_differences_name_each_place_that_changed() -> None:
 def test_new_document_differs_where_it_is_not_empty() -> None:
     after = {"list": ["x"], "none": [], "text": "", "members": {}, "inner": {"a": {"b": 1}}}
     assert [(d.pointer, d.after) for d in differences(NOTHING, after)] == [("/inner/a", {"b": 1}), ("/list/0", "x")]
-
-
-def test_true_is_not_one() -> None:
-    assert list(differences({"a": 1}, {"a": True})) == [Difference("/a", 1, True)]
 
 
 def test_a_text_that_begins_alike_and_ends_otherwise_takes_the_place_of_the_other() -> None:

@@ -176,19 +176,6 @@ async def test_applied_late_after_the_client_has_given_up(
     assert await stored(direct) == b"late"
 
 
-async def test_late_write_is_still_conditional(
-    proxy: FaultProxy, through: ContainerClient, direct: ContainerClient
-) -> None:
-    injection = proxy.inject(Fault.APPLY_LATE, method="PUT")
-    with pytest.raises(GONE):
-        await through.upload_blob("a", b"late")  # If-None-Match: *
-    await direct.upload_blob("a", b"first")
-    injection.release()
-    await injection.finished.wait()
-    assert await stored(direct) == b"first"
-    assert proxy.requests[-1].status == 409
-
-
 async def test_it_hits_the_nth_match_and_as_often_as_set(proxy: FaultProxy, through: ContainerClient) -> None:
     injection = proxy.inject(Fault.ANSWER_503, method="PUT", path=r"/x", nth=2, times=2)
     outcomes = []
@@ -200,36 +187,6 @@ async def test_it_hits_the_nth_match_and_as_often_as_set(proxy: FaultProxy, thro
             outcomes.append("503")
     assert outcomes == ["x1", "y", "503", "503", "x4"]
     assert injection.seen == 4
-
-
-async def test_heal_lets_everything_through_again(proxy: FaultProxy, through: ContainerClient) -> None:
-    injection = proxy.inject(Fault.PAUSE_BEFORE, times=100)
-    write = await reach(injection, through)
-    proxy.heal()
-    with pytest.raises(GONE):
-        await write
-    await through.upload_blob("a", b"1")
-
-
-async def test_leaving_ends_what_hangs(azurite: Account, container_url: str) -> None:
-    async with FaultProxy(azurite.service_url) as proxy, client_of(proxy.through(container_url)) as client:
-        write = await reach(proxy.inject(Fault.HANG), client)
-        await proxy.__aexit__(None, None, None)
-        with pytest.raises(GONE):
-            await write
-
-
-async def test_storage_that_is_down_looks_like_a_lost_connection() -> None:
-    async with FaultProxy("http://127.0.0.1:9") as proxy:
-        async with client_of(f"{proxy.url}/{ACCOUNT_NAME}/none") as client:
-            with pytest.raises(GONE):
-                await client.get_container_properties()
-        assert proxy.requests[0].status is None
-
-
-async def test_url_of_another_storage_is_refused(proxy: FaultProxy) -> None:
-    with pytest.raises(ValueError, match="not below"):
-        proxy.through("http://127.0.0.1:1/devstoreaccount1/x")
 
 
 async def test_it_sends_a_request_on_only_once() -> None:

@@ -2,10 +2,6 @@
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -17,11 +13,10 @@ import pytest
 from azure.servicebus import ServiceBusMessage, ServiceBusReceivedMessage, ServiceBusSubQueue
 from azure.servicebus.aio import ServiceBusClient
 
-from local.emulators.functions.app_settings import ServiceBusConnection, expand
-from local.emulators.functions.host_options import HostError, HostOptions, read_host_options
+from local.emulators.functions.app_settings import ServiceBusConnection
+from local.emulators.functions.host_options import HostError
 from local.emulators.functions.indexed_app import IndexedApp, IndexedFunction
 from local.emulators.functions.timers import Timer
-from local.stack.process import ROOT, StackError
 from local.stack.service_bus_server import ServiceBus
 from local.stack.worker_host import WorkerHost
 
@@ -230,27 +225,6 @@ async def test_a_disabled_function_does_not_run(world: World) -> None:
             host.fire("nightly")
 
 
-def test_a_timer_knows_when_it_is_due() -> None:
-    function = IndexedFunction("nightly", "id", {"name": "timer", "schedule": "%WHEN%"}, ())
-    timer = Timer(IndexedApp(APP), function, {"WHEN": "30 5 3 * * 1"})
-    assert timer.next_after(datetime(2026, 11, 22, 12, tzinfo=UTC)) == datetime(2026, 11, 23, 3, 5, 30, tzinfo=UTC)
-
-
-@pytest.mark.parametrize("schedule", ["* * * * *", "00:05:00", "61 * * * * *", ""])
-def test_a_schedule_that_is_none_stops_the_start(schedule: str) -> None:
-    function = IndexedFunction("nightly", "id", {"name": "timer", "schedule": schedule}, ())
-    with pytest.raises(HostError, match="nightly"):
-        Timer(IndexedApp(APP), function, {})
-
-
-def test_a_setting_that_is_missing_stops_the_start() -> None:
-    assert expand("%A%-%B%", {"A": "1", "B": "2"}) == "1-2"
-    with pytest.raises(HostError, match="%A%"):
-        expand("%A%", {})
-    with pytest.raises(HostError, match="BUS__fullyQualifiedNamespace"):
-        ServiceBusConnection("BUS", {})
-
-
 async def test_a_connection_is_a_string_or_an_identity(bus: ServiceBus) -> None:
     async with AsyncExitStack() as stack:
         by_key = ServiceBusConnection("BUS", {"BUS": bus.connection_string})
@@ -261,44 +235,14 @@ async def test_a_connection_is_a_string_or_an_identity(bus: ServiceBus) -> None:
         assert client.fully_qualified_namespace == "ours.servicebus.windows.net"
 
 
-def test_host_json_is_obeyed_or_refused(tmp_path: Path) -> None:
-    assert read_host_options(APP) == HostOptions(
-        max_concurrent_sessions=4, max_concurrent_calls=2, session_idle_seconds=1.0, function_timeout_seconds=30.0
-    )
-    (tmp_path / "host.json").write_text('{"version": "2.0"}')
-    assert read_host_options(tmp_path) == HostOptions()
-    for text in (
-        "{",
-        "{}",
-        "[]",
-        '{"version": "1.0"}',
-        '{"version": "2.0", "functionTimeout": "5 minutes"}',
-        '{"version": "2.0", "extensions": {"serviceBus": {"maxConcurrentSessions": 0}}}',
-        '{"version": "2.0", "extensions": {"serviceBus": {"autoCompleteMessages": "no"}}}',
-        '{"version": "2.0", "extensions": {"serviceBus": {"prefetchCount": 3}}}',
-    ):
-        (tmp_path / "host.json").write_text(text)
-        with pytest.raises(HostError):
-            read_host_options(tmp_path)
+def test_a_timer_knows_when_it_is_due() -> None:
+    function = IndexedFunction("nightly", "id", {"name": "timer", "schedule": "%WHEN%"}, ())
+    timer = Timer(IndexedApp(APP), function, {"WHEN": "30 5 3 * * 1"})
+    assert timer.next_after(datetime(2026, 11, 22, 12, tzinfo=UTC)) == datetime(2026, 11, 23, 3, 5, 30, tzinfo=UTC)
 
 
-def test_an_app_that_cannot_run_says_why(tmp_path: Path) -> None:
-    (tmp_path / "host.json").write_text('{"version": "2.0"}')
-    (tmp_path / "function_app.py").write_text("import nothing_of_this_name\n")
-    command = [sys.executable, "-m", "local.emulators.functions", "--app", str(tmp_path), "--port", "0"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == 1
-    assert "nothing_of_this_name" in ended.stderr
-    host = WorkerHost("none", environment={}, log=tmp_path / "log", app=tmp_path / "nowhere")
-    with pytest.raises(StackError, match=r"host\.json"), host:
-        pass
-
-
-async def test_the_log_is_one_json_object_a_line(world: World) -> None:
-    with world.host() as host:
-        assert host.child.pid is not None
-        os.kill(host.child.pid, signal.SIGINT)
-        await world.until(lambda: host.child.ended() is not None)
-    lines = [json.loads(line) for line in (world.directory / "host.log").read_text("utf-8").splitlines()]
-    told = [line["message"] for line in lines if line["logger"] == "memnet.functions"]
-    assert told == ["host_started functions=sessions,plain,tick,nightly", "host_stopped"]
+@pytest.mark.parametrize("schedule", ["* * * * *", "61 * * * * *"])
+def test_a_schedule_that_is_none_stops_the_start(schedule: str) -> None:
+    function = IndexedFunction("nightly", "id", {"name": "timer", "schedule": schedule}, ())
+    with pytest.raises(HostError, match="nightly"):
+        Timer(IndexedApp(APP), function, {})

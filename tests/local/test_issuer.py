@@ -28,12 +28,6 @@ def ask(issuer: Issuer, **form: object) -> httpx.Response:
     return httpx.post(issuer.token_url, data={**usual, **form})
 
 
-def test_discovery_names_the_issuer_it_was_asked_at(issuer: Issuer) -> None:
-    configuration = httpx.get(f"{issuer.url}/.well-known/openid-configuration").json()
-    assert configuration["issuer"] == issuer.url
-    assert configuration["token_endpoint"] == issuer.token_url
-
-
 def test_the_key_set_holds_no_private_part(issuer: Issuer) -> None:
     for key in issuer.keys.published():
         assert set(key) == {"kty", "n", "e", "kid", "use", "alg", "key_ops"} - ({"key_ops"} - set(key))
@@ -52,18 +46,6 @@ def test_minted_token_has_the_claims_of_an_application(issuer: Issuer) -> None:
         "roles": ["Memory.Read"],
         "ver": "2.0",
     }
-
-
-def test_several_tenants_are_a_list_and_claims_can_be_changed_or_left_out(issuer: Issuer) -> None:
-    claims = claims_of(issuer.mint(tenants=["t1", "t2"], principal="p", azp=None, scp="x"), issuer)
-    assert claims["tid"] == ["t1", "t2"]
-    assert claims["scp"] == "x"
-    assert "azp" not in claims
-
-
-def test_negative_lifetime_makes_an_expired_token(issuer: Issuer) -> None:
-    with pytest.raises(jwt.ExpiredSignatureError):
-        claims_of(issuer.mint(tenants="t1", principal="p", lifetime=-120), issuer)
 
 
 def test_token_endpoint_gives_what_the_form_asks_for(issuer: Issuer) -> None:
@@ -85,8 +67,6 @@ def test_token_endpoint_gives_what_the_form_asks_for(issuer: Issuer) -> None:
         ({"grant_type": "password"}, "unsupported_grant_type", "client_credentials"),
         ({"client_id": ""}, "invalid_request", "client_id"),
         ({"tenant": ""}, "invalid_request", "tenant"),
-        ({"scope": ""}, "invalid_request", "scope"),
-        ({"lifetime": "soon"}, "invalid_request", "soon"),
         ({"lifetime": "0"}, "invalid_request", "lifetime"),
         ({"lifetime": "99999999999"}, "invalid_request", "lifetime"),
     ],
@@ -98,10 +78,6 @@ def test_bad_token_request_is_refused_with_its_reason(
     assert answer.status_code == 400
     assert answer.json()["error"] == error
     assert says in answer.json()["error_description"]
-
-
-def test_body_that_is_no_text_is_refused(issuer: Issuer) -> None:
-    assert httpx.post(issuer.token_url, content=b"\xff\xfe").status_code == 400
 
 
 def test_it_answers_to_no_other_host_name(issuer: Issuer) -> None:

@@ -33,18 +33,10 @@ class TestTheKnee:
         assert [is_over(steps[: count + 1]) for count in range(5)] == [False, False, False, False, True]
         assert knee(steps).clients == 4
 
-    def test_one_bad_step_is_no_end(self) -> None:
-        steps = [step(1, 100, 0.01), step(2, 90, 0.01), step(4, 200, 0.02)]
-        assert [is_over(steps[: count + 1]) for count in range(3)] == [False, False, False]
-        assert knee(steps).clients == 4
-
     def test_it_is_where_the_p95_jumps(self) -> None:
         steps = [step(1, 100, 0.01), step(2, 190, 0.05), step(4, 200, 0.3)]
         assert is_over(steps)
         assert knee(steps).clients == 1
-
-    def test_without_one_it_is_the_last_step(self) -> None:
-        assert knee([step(1, 100, 0.01), step(2, 190, 0.01)]).clients == 2
 
 
 class TestTheLimit:
@@ -54,9 +46,6 @@ class TestTheLimit:
     def test_a_machine_without_a_core_left(self) -> None:
         told = limit({"api": 0.8, "azurite": 0.6, OTHERS: 0.5}, 2, OTHERS)
         assert told == "the machine: its 2 cores are busy (1.90), mostly with api (0.80)"
-
-    def test_nothing_is_busy(self) -> None:
-        assert limit({"api": 0.2, OTHERS: 0.0}, 2, OTHERS).startswith("no processor")
 
     def test_a_machine_that_others_keep_busy_says_nothing_of_the_service(self) -> None:
         assert limit({"api": 0.3, OTHERS: 1.6}, 2, OTHERS).startswith(f"{OTHERS}: they take 1.60 of 2 cores")

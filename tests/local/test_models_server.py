@@ -7,7 +7,7 @@ from typing import Any
 import openai
 import pytest
 
-from local.emulators.models.behaviour import HANGS, fails, load, says
+from local.emulators.models.behaviour import HANGS, fails, says
 from local.emulators.models.strict_schema import problem
 from local.stack.models_server import ModelsServer
 
@@ -94,10 +94,8 @@ def test_errors_are_the_services(server: ModelsServer, client: openai.OpenAI) ->
     "wrong",
     [
         {"max_output_tokens": 15},
-        {"temperature": 3},
         {"extra_body": {"max_tokens": 100}},
         {"text": form({"type": "object", "properties": {}})},
-        {"text": form(closed(a=TEXT), name="has blanks")},
     ],
 )
 def test_a_request_that_a_service_refuses_is_refused(
@@ -125,11 +123,6 @@ def test_a_model_that_hangs_blocks_no_other(server: ModelsServer, client: openai
     assert client.responses.create(model="m", input="x").output_text == "{}"
 
 
-def test_a_behaviour_survives_its_row() -> None:
-    for one in (HANGS, says({"a": 1}).slowly(2), fails(429, retry_after=1.5, code="c", param="p")):
-        assert load(one.row()) == one
-
-
 @pytest.mark.parametrize(
     "schema",
     [
@@ -146,15 +139,11 @@ def test_a_schema_of_strict_mode_passes(schema: Any) -> None:
     ("schema", "message"),
     [
         (None, "type"),
-        ([], "type"),
-        (TEXT, "type"),
         ({"anyOf": [closed()], "type": "object"}, "type"),
         (closed(a=TEXT) | {"additionalProperties": True}, "additionalProperties"),
         (closed(a={"type": "object", "properties": {}, "required": []}), "additionalProperties"),
         (closed(a=TEXT, b=TEXT) | {"required": ["a"]}, "required"),
-        (closed(a=closed(b=TEXT) | {"required": []}), "required"),
         (closed(a={"type": "string", "minLength": 1}), "minLength"),
-        (closed(a={"type": "array", "items": TEXT, "maxItems": 3}), "maxItems"),
         (closed(a={"type": "array", "items": {"allOf": [TEXT]}}), "allOf"),
         (closed(a={}), "'type' key"),
         (closed(a={"type": "text"}), "not valid"),

@@ -1,26 +1,23 @@
 """The one-command stack, started as `make dev` starts it, and as tests and demo use it."""
 
-import asyncio
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import httpx
 import pytest
 from click.testing import CliRunner
 
 from cli.main import main
-from local.emulators.fault_proxy import Fault, FaultProxy
 from local.stack.process import ROOT, Child
-from local.stack.stack import Stack, running_stack
+from local.stack.stack import running_stack
 
 USER = "/v1/tenants/t1/users/u1"
 ROUTE = f"{USER}/documents"
@@ -82,9 +79,6 @@ class Command:
         return self.process.returncode, errors
 
 
-SLOW = pytest.mark.slow
-
-
 @contextmanager
 def command(directory: Path, *, port: str = "0") -> Iterator[Command]:
     running = Command(directory, port=port)
@@ -118,7 +112,7 @@ def status(url: str, token: str) -> int:
     return httpx.get(url + ROUTE, headers={"Authorization": f"Bearer {token}"}).status_code
 
 
-def test_it_says_ready_serves_tokens_and_stops_everything_on_a_signal(
+def test_it_says_ready_serves_tokens_refuses_a_second_and_stops_everything_on_a_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with command(tmp_path) as stack:
@@ -131,6 +125,12 @@ def test_it_says_ready_serves_tokens_and_stops_everything_on_a_signal(
             *("api", "worker-1"),
         }
         assert httpx.get(f"{url}/health/ready").status_code == 200
+
+        with command(tmp_path) as second:
+            code, errors = second.result()
+        assert code == 1
+        for told in ("already runs", url, str(description["pids"]["stack"])):
+            assert told in errors
 
         below = tmp_path / "some" / "where"
         below.mkdir(parents=True)
@@ -168,27 +168,7 @@ def test_tokens_data_and_addresses_outlive_a_restart_and_a_killed_stack_leaves_n
         assert search_command(tmp_path, monkeypatch, "verify") == (0, "ok: 1 events, 1 indexed")
 
 
-def test_a_second_stack_is_refused_and_shows_where_the_first_is(tmp_path: Path) -> None:
-    with command(tmp_path) as first:
-        url = first.ready()
-        with command(tmp_path) as second:
-            code, errors = second.result()
-        assert code == 1
-        assert "already runs" in errors
-        assert url in errors
-        assert str(first.pids()["stack"]) in errors
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("azurite", "worker-1"),
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("api", "issuer", "search", "service-bus", "key-vault")
-        ),
-    ],
-)
+@pytest.mark.parametrize("name", ["azurite", "worker-1"])
 def test_when_one_process_dies_all_stop_and_its_log_is_shown(tmp_path: Path, name: str) -> None:
     with command(tmp_path) as stack:
         stack.ready()
@@ -202,12 +182,21 @@ def test_when_one_process_dies_all_stop_and_its_log_is_shown(tmp_path: Path, nam
         assert not (tmp_path / ".local" / "stack.json").exists()
 
 
-def test_start_that_fails_shows_why_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMNET_LOG_LEVEL", "shouting")
-    with command(tmp_path) as stack:
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("MEMNET_LOG_LEVEL", "shouting", "MEMNET_LOG_LEVEL"),
+        ("MEMNET_PORT", "65536", "MEMNET_PORT must be a port number"),
+    ],
+)
+def test_start_that_fails_shows_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with command(tmp_path, **({"port": value} if name == "MEMNET_PORT" else {})) as stack:
         code, errors = stack.result()
     assert code == 1
-    assert "MEMNET_LOG_LEVEL" in errors
+    assert says in errors
 
 
 def test_busy_port_is_named(tmp_path: Path) -> None:
@@ -217,14 +206,6 @@ def test_busy_port_is_named(tmp_path: Path) -> None:
             code, errors = stack.result()
     assert code == 1
     assert f"port {number} of 127.0.0.1 cannot be used" in errors
-
-
-@pytest.mark.parametrize("port", ["http", "-1", "65536"])
-def test_port_that_is_none_is_refused(tmp_path: Path, port: str) -> None:
-    with command(tmp_path, port=port) as stack:
-        code, errors = stack.result()
-    assert code == 1
-    assert "MEMNET_PORT must be a port number" in errors
 
 
 def test_issuer_moves_when_its_port_is_taken_and_says_so(tmp_path: Path) -> None:
@@ -240,57 +221,6 @@ def test_issuer_moves_when_its_port_is_taken_and_says_so(tmp_path: Path) -> None
     assert "earlier tokens are void" in errors
 
 
-class Account(Protocol):
-    account_url: str
-    service_url: str
-
-
-@pytest.fixture
-async def stack_behind_proxy(
-    azurite: Account, container_url: str
-) -> AsyncIterator[tuple[Stack, FaultProxy, httpx.AsyncClient]]:
-    container = container_url.rpartition("/")[2]
-    async with (
-        FaultProxy(azurite.service_url) as proxy,
-        running_stack(account_url=azurite.account_url, container=container, through=proxy.through, workers=0) as stack,
-        httpx.AsyncClient(timeout=60) as client,
-    ):
-        token = stack.token(tenants=["t1", "t2"], principal="svc-a", roles=["Memory.Read"])
-        client.headers["Authorization"] = f"Bearer {token}"
-        yield stack, proxy, client
-
-
-async def test_api_can_be_killed_between_two_storage_requests_and_started_again_on_its_port(
-    stack_behind_proxy: tuple[Stack, FaultProxy, httpx.AsyncClient],
-) -> None:
-    stack, proxy, client = stack_behind_proxy
-    url = stack.url
-    assert (await client.get(url + ROUTE)).status_code == 200
-    paused = proxy.inject(Fault.PAUSE_BEFORE, path="comp=list.*t1|t1.*comp=list")
-    before = len(proxy.requests)
-    answer = asyncio.create_task(client.get(url + ROUTE))
-    await paused.reached.wait()
-    await asyncio.to_thread(stack.api.kill)
-    paused.drop()
-    with pytest.raises(httpx.TransportError):
-        await answer
-    await paused.finished.wait()
-    assert proxy.requests[before].status is None
-    await asyncio.to_thread(stack.api.start)
-    assert stack.url == url
-    assert (await client.get(url + ROUTE)).status_code == 200
-
-
-async def test_several_api_processes_share_storage_and_issuer(
-    stack_behind_proxy: tuple[Stack, FaultProxy, httpx.AsyncClient],
-) -> None:
-    stack, _, client = stack_behind_proxy
-    other = await asyncio.to_thread(stack.start_another_api)
-    assert other.url != stack.url
-    assert (await client.get(other.url + ROUTE)).status_code == 200
-    assert (await client.get(other.url + ROUTE.replace("t1", "t3"))).status_code == 403
-
-
 def test_stack_of_its_own_leaves_no_files(tmp_path: Path) -> None:
     with running_stack() as stack:
         directory = stack.directory
@@ -302,25 +232,7 @@ def test_stack_of_its_own_leaves_no_files(tmp_path: Path) -> None:
     assert not directory.exists()
 
 
-def test_search_emulator_can_be_killed_and_started_again_on_its_port() -> None:
-    with running_stack(environment={"MEMNET_SEARCH_TIMEOUT_SECONDS": "1"}, workers=0) as stack:
-        url = stack.search.url
-        stack.search.kill()
-        until_told(stack.url, "failed")
-        stack.search.start()
-        assert stack.search.url == url
-        until_told(stack.url, "ok")
-
-
-def until_told(url: str, of_search: str) -> None:
-    """Ask again whether the API is ready: an answer is given again for a moment."""
-    deadline = time.monotonic() + 60
-    while (ready := httpx.get(f"{url}/health/ready", timeout=30)).json()["checks"]["search"] != of_search:
-        assert time.monotonic() < deadline
-    assert ready.status_code == 200
-
-
-@SLOW
+@pytest.mark.slow
 def test_embeddings_are_handed_on_and_the_index_can_be_rebuilt_for_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

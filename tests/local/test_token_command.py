@@ -16,13 +16,13 @@ from local.emulators.issuer import AUDIENCE, Issuer
 OPTIONS = ["--tenant", "t1", "--tenant", "t2", "--principal", "svc-a", "--roles", "Memory.Read,Memory.Write"]
 
 
-def announce(directory: Path, **stack: str) -> None:
+def announce(directory: Path, stack: str) -> None:
     (directory / ".local").mkdir()
-    (directory / ".local" / "stack.json").write_text(json.dumps(stack), "utf-8")
+    (directory / ".local" / "stack.json").write_text(stack, "utf-8")
 
 
 def test_it_prints_a_token_and_nothing_else(issuer: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    announce(tmp_path, token_url=issuer.token_url, audience=AUDIENCE)
+    announce(tmp_path, json.dumps({"token_url": issuer.token_url, "audience": AUDIENCE}))
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["token", *OPTIONS, "--lifetime", "120"])
     assert result.exit_code == 0
@@ -34,32 +34,27 @@ def test_it_prints_a_token_and_nothing_else(issuer: Issuer, tmp_path: Path, monk
     assert claims["exp"] - claims["iat"] == 120
 
 
-def test_without_a_stack_it_says_how_to_start_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("stack", "says"),
+    [
+        (None, "make dev"),
+        ("{", "stack.json cannot be read"),
+        (json.dumps({"token_url": "http://127.0.0.1:9/token", "audience": AUDIENCE}), "does not answer"),
+    ],
+)
+def test_a_stack_that_cannot_be_asked_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stack: str | None, says: str
+) -> None:
+    if stack is not None:
+        announce(tmp_path, stack)
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["token", *OPTIONS])
     assert result.exit_code == 1
-    assert "make dev" in result.output
-
-
-def test_announcement_that_is_no_json_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    announce(tmp_path)
-    (tmp_path / ".local" / "stack.json").write_text("{", "utf-8")
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, ["token", *OPTIONS])
-    assert result.exit_code == 1
-    assert "stack.json cannot be read" in result.output
-
-
-def test_stack_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    announce(tmp_path, token_url="http://127.0.0.1:9/token", audience=AUDIENCE)
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, ["token", *OPTIONS])
-    assert result.exit_code == 1
-    assert "does not answer" in result.output
+    assert says in result.output
 
 
 def test_refusal_of_the_issuer_is_passed_on(issuer: Issuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    announce(tmp_path, token_url=issuer.token_url, audience=AUDIENCE)
+    announce(tmp_path, json.dumps({"token_url": issuer.token_url, "audience": AUDIENCE}))
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["token", *OPTIONS, "--lifetime", "999999999"])
     assert result.exit_code == 1
