@@ -4,9 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from local.stack.stack import Stack
+from memnet.domain.documents.audit_values import CLEAR
 from memnet.operations.governance.erase_user import erase_users
 from memnet.settings import load
 from memnet.wiring import connect
@@ -16,6 +17,18 @@ from tests.e2e.console_world import ATLAS, OPERATOR, PAUSED, Maya, dispute_summa
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 PORTO = "Moved to Porto last week"
+ERASED = {
+    "change_id": "doc-1-000000000001",
+    "sequence": 1,
+    "timestamp": "2026-02-14T20:00:00Z",
+    "actor": "svc-live",
+    "reason": "live_update",
+    "namespace": "projects",
+    "path": "gone.json",
+    "previous_record_hash": "0" * 64,
+    "post_etag": '"1-00"',
+}
+"""What stays readable of a record whose document and key are gone."""
 
 
 async def audit(maya: Maya) -> list[Any]:
@@ -275,3 +288,24 @@ async def test_the_profiles_are_those_of_the_api(tab: Opens) -> None:
     await panel.get_by_role("button", name="memory.project 1.0.0").click()
     await expect(screen.page.get_by_role("heading", name="memory.project 1.0.0")).to_be_focused()
     await expect(screen.main).to_contain_text("memnet:memory.project:1.0.0")
+
+
+async def test_an_erased_record_is_shown_as_erased(tab: Opens, maya: Maya) -> None:
+    record = dict.fromkeys(CLEAR) | ERASED
+
+    async def answer(route: Route) -> None:
+        await route.fulfill(json={"records": [record], "next_cursor": None})
+
+    screen = await tab(roles=None)
+    await screen.page.route("**/audit?*", answer)
+    await screen.sign_in(maya.operator.token)
+    await screen.choose(maya.service.user_id)
+    await screen.open("history")
+    change = screen.main.get_by_role("listitem").filter(has_text="projects/gone.json")
+    await expect(change).to_contain_text("svc-live")
+    await expect(change).to_contain_text("Content erased (its encryption key was destroyed).")
+    await change.get_by_text("Evidence, hashes and keys").click()
+    await expect(change).to_contain_text("doc-1-000000000001")
+    await expect(change).to_contain_text("Evidence erased.")
+    await expect(change).not_to_contain_text("undefined")
+    screen.check()

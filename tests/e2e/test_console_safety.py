@@ -25,7 +25,6 @@ HOSTILE = (
     "\"'></title></style><iframe srcdoc='<script>parent.ran=1</script>'>",
 )
 PATHS = ("/content/preferences/javascript:window.ran=1", '/content/"><img src=x onerror=window.ran=1>')
-OVERVIEWS = tuple(name for name in VIEWS if name not in ("catalog", "service"))
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +36,6 @@ def axe() -> str:
     ("roles", "allowed"),
     [
         (("Memory.Read",), {"documents", "confirmations", "replays", "routing", "catalog"}),
-        (("Memory.Write",), set()),
-        (("Memory.Replay",), {"conflicts", "replays"}),
         (("Memory.Audit",), {"history", "catalog"}),
     ],
 )
@@ -58,15 +55,6 @@ async def test_nothing_is_shown_to_a_token_without_the_role(
             text = await screen.main.inner_text()
             assert SECRET not in text
             assert "user_dynamic" not in text
-
-
-async def test_another_tenant_s_token_sees_the_refusal_and_nothing_else(tab: Opens, maya: Maya) -> None:
-    screen = await tab()
-    await screen.choose(maya.service.user_id, tenant_id="t2")
-    for view in OVERVIEWS:
-        await screen.open(view)
-        if view != "routing":  # it sends no request before the user asks for one
-            await expect(screen.main.get_by_role("alert").first).to_contain_text("403 TENANT_FORBIDDEN")
 
 
 @pytest.mark.parametrize("text", ["no token at all", "e30.e30.e30"])

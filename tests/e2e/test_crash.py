@@ -7,7 +7,7 @@ three fates. A new process takes over and the client, who knows nothing of all t
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
@@ -26,7 +26,6 @@ from memnet.ports import Background
 from tests.e2e.cli_process import finish
 from tests.e2e.client import DYNAMIC, Answer, User, prefer, until_definite
 from tests.e2e.service import Service
-from tests.services import service_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -93,18 +92,9 @@ WRITES = (
 )
 
 
-def every_case() -> list[object]:
-    """The gate has each step of the first write, and the commit of the others."""
-    return [
-        pytest.param(
-            *(write, step, fate),
-            id=f"{write.name}-{step.name}-{fate}",
-            marks=() if write is WRITES[0] or step is COMMIT else pytest.mark.slow,
-        )
-        for write in WRITES
-        for step in STEPS
-        for fate in step.fates
-    ]
+CASES = [(WRITES[0], step, fate) for step in STEPS for fate in step.fates]
+CASES += [(write, COMMIT, fate) for write, fate in zip(WRITES[1:], Fate, strict=True)]
+"""Each step of the first write, and the commit of the others."""
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -161,21 +151,14 @@ async def create_elsewhere(
         ops=[prefer("Be brief.")],
         reason=Reason.LIVE_UPDATE,
     )
-    result = await patch_document(
-        command,
-        service_of(
-            documents=storage.documents,
-            audit=storage.audit,
-            catalog=storage.catalog,
-            clock=FrozenClock(storage.clock.now() - ago),
-            ids=storage.ids,
-            background=background or storage.background,
-        ),
-    )
-    return result.etag
+    clock = FrozenClock(storage.clock.now() - ago)
+    services = replace(storage, clock=clock, background=background or storage.background)
+    return (await patch_document(command, services)).etag
 
 
-@pytest.mark.parametrize(("write", "step", "fate"), every_case())
+@pytest.mark.parametrize(
+    ("write", "step", "fate"), CASES, ids=[f"{write.name}-{step.name}-{fate}" for write, step, fate in CASES]
+)
 async def test_a_killed_write_is_done_once(alive: Service, write: Write, step: Step, fate: Fate) -> None:
     service, user = alive, alive.user()
     etag = None if write.creates else await create_elsewhere(service, user)
@@ -235,13 +218,8 @@ class Forgetful:
         work.close()
 
 
-SWEEP_STEPS = (Step("GET", "documents", (Fate.LOST, Fate.APPLIED)), Step("PUT", "audit"), Step("PUT", "documents"))
-"""Of a sweep that finds a document with a full outbox: read it, flush its record, trim it."""
-
-
 @pytest.mark.parametrize(
-    ("step", "fate"),
-    [pytest.param(step, fate, id=f"{step.name}-{fate}") for step in SWEEP_STEPS for fate in step.fates],
+    ("step", "fate"), [(Step("PUT", "audit"), Fate.APPLIED), (COMMIT, Fate.LOST), (COMMIT, Fate.LATE)]
 )
 async def test_a_killed_sweep_is_finished_by_the_next(alive: Service, step: Step, fate: Fate) -> None:
     service, user = alive, alive.user()

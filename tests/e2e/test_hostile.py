@@ -86,25 +86,14 @@ def with_value(text: bytes) -> bytes:
     return body(ADD).replace(b'"x"', text)
 
 
-DOTS = ("..", "%2e%2e", "%2E.", ".%2e", "..%2f", "%252e%252e", "..%5c", "%c0%ae%c0%ae", ".", "%2e")
 NO_SEGMENTS = (
-    *DOTS,
+    *("..", "%2e%2e", "..%2f", "%252e%252e", "..%5c", "%c0%ae%c0%ae", "."),
     "%00",
-    "a%00.json",
     "a" * 129,
     "%D9%A3",  # an Arabic digit, which str.isdigit takes
-    "\u0663",
-    "\uff11",  # a full-width digit
-    "u%CC%88",
     "%ff",
     "a%0d%0aX-Evil:1",
-    "%20",
     "a%20b",
-    "-a",
-    "_a",
-    ".a",
-    "~",
-    "*",
     "a;b",
     "%2f%2f",
 )
@@ -150,31 +139,17 @@ async def test_an_endless_body_is_cut_off(target: Target) -> None:
 
 BODIES = {
     "empty": b"",
-    "no JSON": b"x",
     "two values": body() + b"1",
-    "array": b"[]",
-    "null": b"null",
     "byte order mark": b"\xef\xbb\xbf" + body(),
-    "UTF-16": body().decode().encode("utf-16"),
-    "UTF-8 cut off": body()[:-1] + b"\xe2\x82",
     "UTF-8 invalid": with_value(b'"\xff\xfe"'),
-    "UTF-8 overlong": with_value(b'"\xc0\xaf"'),
-    "UTF-8 surrogate": with_value(b'"\xed\xa0\x80"'),
     "lone surrogate": with_value(rb'"\ud800"'),
-    "control character": with_value(b'"\x01"'),
     "NaN": with_value(b"NaN"),
-    "Infinity": with_value(b"-Infinity"),
     "beyond a double": with_value(b"1e400"),
-    "huge integer": with_value(b"9" * 10_000),
     "65 bits": with_value(b"36893488147419103232"),
     "deep arrays": with_value(b"[" * 100_000 + b"]" * 100_000),
-    "deep objects": with_value(b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
     "deep and open": b"[" * 500_000,
     "repeated member": body()[:-1] + b',"reason":"admin_migration"}',
-    "repeated member of an operation": with_value(b'"x","path":"/content/durable_facts/-"'),
-    "repeated member of a value": with_value(b'{"a":1,"a":2}'),
     "unknown member": body(updated_by="admin"),
-    "comment": body() + b"//",
 }
 
 
@@ -193,11 +168,8 @@ async def test_a_body_that_is_not_strict_json_is_400(target: Target, name: str) 
         ([("Authorization", "Bearer x")], 401),
         ([("Content-Length", "5")], 400),
         ([("Transfer-Encoding", "chunked")], 400),
-        ([("Transfer-Encoding", "identity, chunked")], 400),
         ([("X-Bad : name", "x")], 400),
         ([("X-Fill", "x" * 70_000)], 431),
-        ([("X-Fill", "x" * 40_000), ("X-More", "x" * 40_000)], 431),
-        ([("X-Fill", "x" * 20_000_000)], 431),
     ],
 )
 async def test_headers_that_say_two_things_are_refused(

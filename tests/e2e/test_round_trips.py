@@ -92,19 +92,6 @@ async def test_a_cold_patch_reads_the_document_and_the_keys_at_once(service: Ser
     assert (await call).status == 200
 
 
-async def test_the_keys_are_not_read_again_for_the_user_s_other_documents(service: Service) -> None:
-    user = service.user()
-    etag = await create(service, user)
-    elsewhere = await cold(service, user)
-    assert (await elsewhere.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k")).status == 200
-    requests_of(service, user)
-    record = hold(service, user, "PUT", "audit")
-    notes = add("/content/recent_notes/-", "Latency is the problem.")
-    assert (await elsewhere.patch(project("alpha"), notes, etag=None, key="k")).status == 201
-    assert requests_of(service, user) == [("GET", "documents", 404), ("PUT", "documents", 201)]
-    await let_through(record)
-
-
 async def test_the_first_write_of_a_user_makes_the_key_and_the_next_creation_is_a_read_and_the_commit(
     service: Service,
 ) -> None:
@@ -119,36 +106,6 @@ async def test_the_first_write_of_a_user_makes_the_key_and_the_next_creation_is_
     assert (await user.patch(project("alpha"), notes, etag=None, key="k")).status == 201
     assert requests_of(service, user) == [("GET", "documents", 404), ("PUT", "documents", 201)]
     await let_through(record)
-
-
-async def test_a_replay_sends_one_request_and_writes_nothing(service: Service) -> None:
-    user = service.user()
-    etag = await create(service, user)
-    record = hold(service, user, "PUT", "audit")
-
-    async def send() -> Answer:
-        return await user.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k")
-
-    first = await send()
-    await let_through(record)
-    requests_of(service, user)
-    again = await send()
-    assert again.replayed
-    assert (again.status, again.body) == (first.status, first.body)
-    assert requests_of(service, user) == [("GET", "documents", 304)]
-
-
-async def test_a_stale_etag_is_refused_after_one_request(service: Service) -> None:
-    user = service.user()
-    stale = await create(service, user)
-    record = hold(service, user, "PUT", "audit")
-    latest = (await user.patch(DYNAMIC, prefer("Use tables."), etag=stale, key="k")).etag
-    await let_through(record)
-    requests_of(service, user)
-    refused = await user.patch(DYNAMIC, prefer("No tables."), etag=stale, key="other")
-    assert (refused.status, refused.code) == (412, "ETAG_MISMATCH")
-    assert refused.body["error"]["details"]["latest_etag"] == latest
-    assert requests_of(service, user) == [("GET", "documents", 304)]
 
 
 async def test_a_replayed_answer_beyond_the_ring_sends_two_requests(service: Service) -> None:

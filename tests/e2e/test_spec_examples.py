@@ -30,11 +30,6 @@ REPLAY_9_3: dict[str, Any] = {
     "evidence": {"snapshot_uri": "blob://snapshots/c_123/s_1.json", "message_ids": ["m18"]},
     "idempotency_key": "replay-rpl_01-user_dynamic",
 }
-ASSEMBLE_10_4: dict[str, Any] = {
-    "profile_id": "project-copilot-v1",
-    "conversation_hint": {"text": "Need help with project alpha retrieval latency", "project_id": None},
-    "max_docs": 4,
-}
 EMPTY: dict[str, list[Any]] = {"preferences": [], "durable_facts": [], "pending_confirmations": []}
 
 

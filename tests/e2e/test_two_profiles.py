@@ -90,19 +90,20 @@ async def test_each_profile_assembles_its_own_documents(service: Service) -> Non
     [
         (CUSTOMER, add("/content/account/tier", "free"), "PATH_NOT_WRITABLE"),
         (CUSTOMER, add("/content/account/language", 7), "SCHEMA_VIOLATION"),
-        (ticket("T-17"), add("/content/timeline/-", {"at": "2026-02-14T20:00:00Z", "text": "x", "internal": 1}), None),
-        (Place(DESK, "entitlements", "support", "billing/entitlements.json"), add("/content/plan", "x"), None),
-        (Place(COPILOT, "user_dynamic", "support", "customer.json"), add("/content/preferences/-", "x"), None),
+        (
+            Place(COPILOT, "user_dynamic", "support", "customer.json"),
+            add("/content/preferences/-", "x"),
+            "BINDING_MISMATCH",
+        ),
         (STATIC, add("/content/profile/role", "x"), "PATH_NOT_WRITABLE"),
     ],
 )
 async def test_each_profile_refuses_by_its_own_rules(
-    service: Service, place: Place, op: dict[str, Any], code: str | None
+    service: Service, place: Place, op: dict[str, Any], code: str
 ) -> None:
     user = service.user()
     await set_up(user)
     etag = (await user.get(place)).headers.get("ETag")
     refused = await user.patch(place, op, etag=etag, key="1", confidence=1.0, evidence=EVIDENCE)
-    assert refused.status == 422, refused.text
-    assert code is None or refused.code == code
+    assert (refused.status, refused.code) == (422, code)
     assert (await user.get(place)).headers.get("ETag") == etag
