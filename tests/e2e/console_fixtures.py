@@ -18,7 +18,6 @@ from tests.e2e.console_screen import Screen, open_screen
 from tests.e2e.console_world import Maya, settle, token
 
 Opens = Callable[..., Awaitable[Screen]]
-Settles = Callable[[], Awaitable[Maya]]
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

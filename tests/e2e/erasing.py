@@ -16,10 +16,8 @@ from aiohttp import ClientSession
 
 from local.emulators.fault_proxy import FaultProxy
 from local.stack.azurite_server import drop_container
-from local.stack.models_server import ModelsServer
 from local.stack.process import Child
 from local.stack.stack import Stack, running_stack
-from local.stack.worker_host import WorkerHost
 from memnet import settings
 from memnet.domain.core.scope import UserScope
 from memnet.operations.governance.erase_user import Erased, erase_user
@@ -33,9 +31,6 @@ from tests.e2e.independent_look import Look, look, look_at_blobs
 
 ROLES = ("Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Admin", "Memory.Audit")
 PROFILE = "project-copilot-v1"
-MODEL = "first"
-SETTLE = "1"
-"""Seconds before an erasure ends: no request is under way for longer, except those that a test holds."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +41,8 @@ class Stage:
     proxy: FaultProxy
     container_url: str
     """The storage without the proxy."""
-    scripted: ModelsServer | None
     session: ClientSession
     token: str
-
-    @property
-    def models(self) -> ModelsServer:
-        """The scripted models, which this stack must have."""
-        assert self.scripted is not None
-        return self.scripted
-
-    @property
-    def worker(self) -> WorkerHost:
-        """The first one."""
-        return self.stack.workers[0]
 
     def user(self, name: str = "someone", tenant_id: str = "t1") -> User:
         """A user with an id that occurs nowhere else."""
@@ -110,7 +93,6 @@ async def stage(
     directory: Path,
     environment: Mapping[str, str],
     workers: int = 1,
-    models: ModelsServer | None = None,
 ) -> AsyncIterator[Stage]:
     """Run a stack in a fresh container of the Azurite at `account_url`, behind a proxy; its data are on disk."""
     container = f"e2e-{uuid4().hex}"
@@ -129,24 +111,7 @@ async def stage(
         stack = await parts.enter_async_context(running)
         token = await asyncio.to_thread(stack.token, tenants=["t1", "t2"], principal="svc-privacy", roles=ROLES)
         session = await parts.enter_async_context(ClientSession())
-        yield Stage(stack, proxy, f"{account_url}/{container}", models, session, token)
-
-
-@asynccontextmanager
-async def quiet_stage(azurite: Any, directory: Path) -> AsyncIterator[Stage]:
-    """A stack in which only the API, once after its 202, and a test work on an erasure.
-
-    The worker is stopped; once a test starts it, it extracts what the model is scripted to say.
-    """
-    with ModelsServer(log=directory / "models.log") as models:
-        environment = {
-            "MEMNET_MODEL_PROVIDERS": models.setting(MODEL),
-            "AzureWebJobs.erase_users.Disabled": "1",
-            "MEMNET_ERASURE_QUIESCENCE_SECONDS": SETTLE,
-        }
-        async with stage(azurite.account_url, directory=directory, environment=environment, models=models) as world:
-            await asyncio.to_thread(world.worker.stop)
-            yield world
+        yield Stage(stack, proxy, f"{account_url}/{container}", session, token)
 
 
 async def forget(user: User, *, key: str = "forget-me") -> dict[str, Any]:

@@ -1,9 +1,8 @@
 """HTTP/1.1 by hand: sends bytes that no client library would, and reads what comes back."""
 
 import asyncio
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -25,11 +24,12 @@ class RawAnswer:
         return str(orjson.loads(self.body)["error"]["code"])
 
 
-async def send_raw(api: str, *parts: bytes | AsyncIterable[bytes]) -> RawAnswer:
-    """Send the parts over one connection and read one response, which may come before all is sent."""
+async def send_raw(api: str, sent: bytes) -> RawAnswer:
+    """Send this over one connection and read one response, which may come before all is sent."""
     address = urlsplit(api)
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
-    sending = asyncio.create_task(_send(writer, parts))
+    writer.write(sent)
+    sending = asyncio.create_task(writer.drain())
     try:
         async with asyncio.timeout(DEADLINE):
             return await _read(reader)
@@ -47,17 +47,6 @@ def request(method: str, target: str, headers: Mapping[str, str] | list[tuple[st
         rows.append(("Content-Length", str(len(body))))
     head = [f"{method} {target} HTTP/1.1", "Host: memnet.test", *(f"{name}: {value}" for name, value in rows)]
     return "\r\n".join([*head, "", ""]).encode("utf-8") + body
-
-
-async def _send(writer: asyncio.StreamWriter, parts: tuple[Any, ...]) -> None:
-    for part in parts:
-        if isinstance(part, bytes):
-            writer.write(part)
-            await writer.drain()
-        else:
-            async for piece in part:
-                writer.write(piece)
-                await writer.drain()
 
 
 async def _read(reader: asyncio.StreamReader) -> RawAnswer:

@@ -16,7 +16,7 @@ from tests.e2e.service import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-EVENTS = 150
+EVENTS = 110
 WRITERS = 16
 QUERIES: tuple[dict[str, Any], ...] = (
     {"query": "number 7"},

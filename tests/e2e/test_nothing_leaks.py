@@ -20,7 +20,7 @@ from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient
 
 from local.emulators.fault_proxy import Fault, FaultProxy
-from local.emulators.models.behaviour import DROPS, GARBAGE, Behaviour, fails, refuses, says, truncated
+from local.emulators.models.behaviour import GARBAGE, Behaviour, fails, refuses, says
 from local.stack.azurite_server import ACCOUNT_KEY, Azurite, container_client
 from local.stack.emulator import Emulator
 from local.stack.models_server import ModelsServer
@@ -211,13 +211,10 @@ async def fail_to_extract(world: World) -> None:
     unwanted = answered_patch(add(f"/content/{word('a proposed path')}", word("a proposed value")))
     behaviours: tuple[Behaviour, ...] = (
         fails(500, text=word("a model's error")),
-        fails(401, text=word("a model's refusal of the key")),
         fails(400, code="content_filter", text=word("a filtered prompt")),
         GARBAGE,
-        DROPS,
         hostile,
         says(word("an answer that is no JSON")),
-        truncated(word("a cut answer")),
         refuses(word("a model's excuse")),
         says(answered(unwanted)),
     )

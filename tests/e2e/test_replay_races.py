@@ -9,6 +9,7 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 from uuid import uuid4
 
@@ -24,20 +25,9 @@ from memnet.domain.core import job
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, Job, JobKind
 from memnet.domain.core.scope import Json
 from tests.domain.extraction_samples import answered_patch
-from tests.e2e.client import DYNAMIC, User, add, prefer
-from tests.e2e.live_writers import ALPHA, NOTES, append, keep_writing
+from tests.e2e.client import DYNAMIC, Place, User, add, prefer, project
 from tests.e2e.plaintext import finds
-from tests.e2e.replays import (
-    FIRST,
-    SECOND,
-    Scene,
-    answered,
-    conflicts,
-    ended,
-    know_projects,
-    look,
-    sentences_in,
-)
+from tests.e2e.replays import FIRST, SECOND, Scene, answered, conflicts, ended, know_projects, look, sentences_in
 
 SURE = 0.75
 """All that the profile lets a replay claim: enough to be applied, too little for a durable fact."""
@@ -46,6 +36,11 @@ WRITERS = 3
 HELD, UNHELD = 3, 5
 """Replays whose answer is held until the live writers have written, and replays during which they keep writing."""
 SEALED = ("snapshots", "replays", "conflicts")
+SEED = 20260301
+LONGEST_PAUSE = 0.2
+"""Seconds between the writes of one writer."""
+ALPHA = project("alpha")
+NOTES = "/content/recent_notes/-"
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +58,28 @@ def scene(azurite: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sc
         ) as stack:
             yield Scene(stack, models)
     drop_container(azurite.account_url, container)
+
+
+async def append(user: User, place: Place, op: Any, key: str) -> None:
+    """Read and write until the write wins the race."""
+    losses = 0
+    while True:
+        etag = (await user.get(place)).etag
+        answer = await user.patch(place, op, etag=etag, key=f"{key}-{losses}")
+        if answer.status == 200:
+            return
+        assert (answer.status, answer.code) == (412, "ETAG_MISMATCH"), answer.text
+        losses += 1
+
+
+async def keep_writing(user: User, writer: int, until: asyncio.Event) -> int:
+    """Change the project again and again without letting it grow; return the number that was written last."""
+    pauses, number = Random(SEED + writer), 0
+    while not until.is_set():
+        number += 1
+        await append(user, ALPHA, add(f"/content/facets/writer {writer}", number), f"busy-{writer}-{number}")
+        await asyncio.sleep(pauses.uniform(0, LONGEST_PAUSE))
+    return number
 
 
 def in_project(*ops: Any) -> Any:

@@ -22,7 +22,7 @@ from tests.e2e.service import Service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-CLIENTS = 8
+CLIENTS = 4
 ROLLS = 2
 DEADLINE = 180
 

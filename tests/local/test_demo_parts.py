@@ -53,11 +53,6 @@ def test_turns_are_put_in_the_order_of_time_and_get_ids(tmp_path: Path) -> None:
     assert session.opening == "first"
 
 
-def test_unknown_members_are_allowed_and_the_service_is_read(tmp_path: Path) -> None:
-    (session,) = read_sessions(written(tmp_path, [turn(mood="good"), turn(message_id="m2", service="svc-mail")]))
-    assert session.service("svc-copilot") == "svc-mail"
-
-
 @pytest.mark.parametrize(
     ("data", "says"),
     [

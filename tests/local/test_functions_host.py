@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 from azure.servicebus import ServiceBusMessage, ServiceBusReceivedMessage, ServiceBusSubQueue
 from azure.servicebus.aio import ServiceBusClient
 
-from local.emulators.functions.app_settings import ServiceBusConnection
 from local.emulators.functions.host_options import HostError
 from local.emulators.functions.indexed_app import IndexedApp, IndexedFunction
 from local.emulators.functions.timers import Timer
@@ -223,16 +221,6 @@ async def test_a_disabled_function_does_not_run(world: World) -> None:
         assert world.trace("nightly") == []
         with pytest.raises(KeyError):
             host.fire("nightly")
-
-
-async def test_a_connection_is_a_string_or_an_identity(bus: ServiceBus) -> None:
-    async with AsyncExitStack() as stack:
-        by_key = ServiceBusConnection("BUS", {"BUS": bus.connection_string})
-        assert (await stack.enter_async_context(by_key.open())).fully_qualified_namespace.startswith("127.0.0.1")
-        namespace = {"BUS__fullyQualifiedNamespace": "ours.servicebus.windows.net"}
-        by_identity = ServiceBusConnection("BUS", namespace)
-        client = await stack.enter_async_context(by_identity.open())
-        assert client.fully_qualified_namespace == "ours.servicebus.windows.net"
 
 
 def test_a_timer_knows_when_it_is_due() -> None:

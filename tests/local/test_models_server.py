@@ -127,7 +127,6 @@ def test_a_model_that_hangs_blocks_no_other(server: ModelsServer, client: openai
     "schema",
     [
         closed(),
-        closed(a=TEXT, b={"type": ["string", "null"]}, c={"type": "array", "items": closed(d={"enum": [1, 2]})}),
         closed(a={"anyOf": [closed(b=TEXT), {"type": "null"}]}, b={"$ref": "#/$defs/x"}) | {"$defs": {"x": TEXT}},
     ],
 )
@@ -138,15 +137,11 @@ def test_a_schema_of_strict_mode_passes(schema: Any) -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        (None, "type"),
-        ({"anyOf": [closed()], "type": "object"}, "type"),
         (closed(a=TEXT) | {"additionalProperties": True}, "additionalProperties"),
-        (closed(a={"type": "object", "properties": {}, "required": []}), "additionalProperties"),
         (closed(a=TEXT, b=TEXT) | {"required": ["a"]}, "required"),
         (closed(a={"type": "string", "minLength": 1}), "minLength"),
         (closed(a={"type": "array", "items": {"allOf": [TEXT]}}), "allOf"),
         (closed(a={}), "'type' key"),
-        (closed(a={"type": "text"}), "not valid"),
         (closed(a={"type": "array"}), "items"),
         (closed(a=closed(b=closed(c=closed(d=closed(e=closed()))))), "levels"),
         (closed(**{f"p{n}": TEXT for n in range(101)}), "properties"),
