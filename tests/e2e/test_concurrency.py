@@ -16,7 +16,7 @@ from tests.e2e.service import Service
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 HERE = Path(__file__).parent
-CLIENTS, INCREMENTS = 16, 10
+GATE, FULL = (16, 10), (64, 25)
 """How many clients, and how often each counts."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.3, 6.0
 """Seconds a client rests after losing a race: drawn at random below a bound that doubles with every loss in a row."""
@@ -60,24 +60,27 @@ async def increment(user: User, name: str, pauses: Random) -> int:
         await asyncio.sleep(pauses.uniform(0, min(LONGEST_PAUSE, SHORTEST_PAUSE * 2**losses)))
 
 
-async def test_no_increment_is_lost_or_doubled(service: Service, apis: tuple[str, str]) -> None:
+@pytest.mark.parametrize(("clients", "increments"), [GATE, pytest.param(*FULL, marks=pytest.mark.slow)])
+async def test_no_increment_is_lost_or_doubled(
+    service: Service, apis: tuple[str, str], clients: int, increments: int
+) -> None:
     user = service.user()
     assert (await user.patch(TALLY, *count_up({"count": -1}, "start"), etag=None, key="start")).status == 201
 
     async def client(number: int) -> None:
         pauses = Random(number)
-        for turn in range(INCREMENTS):
+        for turn in range(increments):
             # Every other increment through the other process.
             await increment(user.at(apis[(number + turn) % 2]), f"{number}.{turn}", pauses)
 
     async with asyncio.TaskGroup() as group:
-        for number in range(CLIENTS):
+        for number in range(clients):
             group.create_task(client(number))
 
     content = await user.content(TALLY)
-    total = CLIENTS * INCREMENTS
+    total = clients * increments
     assert content["count"] == total
-    names = {f"{number}.{turn}" for number in range(CLIENTS) for turn in range(INCREMENTS)}
+    names = {f"{number}.{turn}" for number in range(clients) for turn in range(increments)}
     assert Counter(content["log"]) == Counter(names | {"start"})
     records = await service.flushed_history(user, TALLY)
     assert [record["sequence"] for record in records] == list(range(1, total + 2))

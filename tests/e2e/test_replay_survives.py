@@ -32,10 +32,19 @@ from tests.e2e.killing import Killer, Progress, strikes
 SEED = 20260214
 
 
-USERS, SNAPSHOTS, WORKERS = 8, 5, 2
-"""Snapshots are those of each user."""
-KILLS_OF_EACH = 2
-"""Of each worker and of the broker."""
+@dataclass(frozen=True)
+class Size:
+    """How much is replayed, and how often something is killed meanwhile."""
+
+    users: int
+    snapshots: int
+    """Of each user."""
+    workers: int
+    kills_of_a_worker: int
+    kills_of_the_broker: int
+
+
+GATE, FULL = Size(8, 5, 2, 2, 2), Size(20, 10, 4, 2, 4)
 SENDING = 4
 """Users who send at the same time: few, so that a user's snapshots wait side by side, and only sessions keep order."""
 FACTS = 2
@@ -128,28 +137,34 @@ async def see_it_end(user: User, replay_id: str) -> dict[str, Any]:
     return replay
 
 
-async def talk(user: User, progress: Progress, turn: asyncio.Semaphore) -> list[Sent]:
+async def talk(user: User, snapshots: int, progress: Progress, turn: asyncio.Semaphore) -> list[Sent]:
     """Send the user's snapshots one after the other, in one turn, and see their replays end."""
     stored: asyncio.Queue[tuple[Chat, dict[str, Any]]] = asyncio.Queue()
 
     async def send_all() -> None:
         async with turn:
-            for number in range(SNAPSHOTS):
+            for number in range(snapshots):
                 chat = Chat(user.user_id, number)
                 await stored.put((chat, await send(user, chat)))
 
     sent = []
     async with asyncio.TaskGroup() as group:
         group.create_task(send_all())
-        for _ in range(SNAPSHOTS):
+        for _ in range(snapshots):
             chat, told = await stored.get()
             sent.append(Sent(chat, told["snapshot_uri"], await see_it_end(user, told["replay_id"])))
             await progress.advance()
     return sent
 
 
+@pytest.fixture(params=[pytest.param(GATE, id="gate"), pytest.param(FULL, id="full", marks=pytest.mark.slow)])
+def size(request: pytest.FixtureRequest) -> Size:
+    chosen: Size = request.param
+    return chosen
+
+
 @pytest.fixture
-def stack(azurite: Any, tmp_path: Path) -> Iterator[Stack]:
+def stack(azurite: Any, tmp_path: Path, size: Size) -> Iterator[Stack]:
     """Everything but the storage's own process is this test's; the broker keeps its messages on disk."""
     container = f"e2e-{uuid4().hex}"
     with running_stack(
@@ -157,7 +172,7 @@ def stack(azurite: Any, tmp_path: Path) -> Iterator[Stack]:
         in_memory=False,
         account_url=azurite.account_url,
         container=container,
-        workers=WORKERS,
+        workers=size.workers,
         environment=NO_UPKEEP,
     ) as running:
         yield running
@@ -165,27 +180,29 @@ def stack(azurite: Any, tmp_path: Path) -> Iterator[Stack]:
 
 
 @asynccontextmanager
-async def users(stack: Stack) -> AsyncIterator[list[User]]:
+async def users(stack: Stack, size: Size) -> AsyncIterator[list[User]]:
     """One client for each user."""
     token = stack.token(
         tenants="t1", principal="svc-chat", roles=["Memory.Read", "Memory.Write", "Memory.Replay", "Memory.Audit"]
     )
     async with ClientSession() as session:
-        yield [User(session, stack.url, token, f"user-{number}") for number in range(USERS)]
+        yield [User(session, stack.url, token, f"user-{number}") for number in range(size.users)]
 
 
-async def test_workers_and_broker_may_die_at_any_time(stack: Stack, record_summary: Callable[[str], None]) -> None:
+async def test_workers_and_broker_may_die_at_any_time(
+    stack: Stack, size: Size, record_summary: Callable[[str], None]
+) -> None:
     print(f"seed {SEED}")
-    victims = [*stack.workers, stack.bus]
+    victims = [*range(size.workers)] * size.kills_of_a_worker + [size.workers] * size.kills_of_the_broker
     # The last ones while there is still work to do.
-    plan = strikes(Random(SEED), [*range(len(victims))] * KILLS_OF_EACH, until=USERS * SNAPSHOTS * 9 // 10)
+    plan = strikes(Random(SEED), victims, until=size.users * size.snapshots * 9 // 10)
     progress, turn = Progress(), asyncio.Semaphore(SENDING)
-    killer = Killer(victims, progress, plan)
+    killer = Killer([*stack.workers, stack.bus], progress, plan)
     begun = time.monotonic()
-    async with users(stack) as clients, asyncio.timeout(SECONDS_FOR_ALL):
+    async with users(stack, size) as clients, asyncio.timeout(SECONDS_FOR_ALL):
         async with asyncio.TaskGroup() as group:
             group.create_task(killer.run())
-            talks = [group.create_task(talk(user, progress, turn)) for user in clients]
+            talks = [group.create_task(talk(user, size.snapshots, progress, turn)) for user in clients]
         took = time.monotonic() - begun
         assert killer.done == len(plan)
         everything = {user.user_id: task.result() for user, task in zip(clients, talks, strict=True)}
