@@ -5,12 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
-from api.app import create_app
-from api.identity import TokenValidator
 from memnet.domain.core.scope import ETag
 from memnet.operations.replay.replays import create_conflict
 from memnet.service import Service
-from tests.api.conftest import USER, Token, bearer, changing, code, creating, with_the_vault_down
+from tests.api.conftest import USER, changing, code, creating
 from tests.domain.replay_samples import BASE, details, proposal
 
 CONFLICTS = f"{USER}/conflicts"
@@ -49,12 +47,6 @@ async def test_they_are_listed_with_their_three_versions(client: httpx.AsyncClie
     assert "sealed" not in conflict
 
 
-@pytest.mark.usefixtures("etag")
-@pytest.mark.parametrize(("status", "found"), [("open", 1), ("resolved", 0), ("discarded", 0)])
-async def test_they_are_listed_by_status(client: httpx.AsyncClient, status: str, found: int) -> None:
-    assert len((await client.get(CONFLICTS, params={"status": status})).json()["conflicts"]) == found
-
-
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
@@ -85,13 +77,6 @@ async def test_a_retry_that_succeeds_answers_the_resolved_conflict(client: httpx
 
 
 @pytest.mark.usefixtures("etag")
-async def test_a_retry_in_vain_answers_the_open_conflict(client: httpx.AsyncClient) -> None:
-    conflict = (await client.post(f"{ONE}:retry")).json()
-    assert (conflict["status"], conflict["reason"], conflict["attempts"]) == ("open", "changed", 1)
-    assert conflict["theirs"]["content"]["summary"] == "Another"
-
-
-@pytest.mark.usefixtures("etag")
 @pytest.mark.parametrize(("body", "note"), [({"json": {"note": "theirs is right"}}, "theirs is right"), ({}, None)])
 async def test_a_discarded_conflict_is_closed(
     client: httpx.AsyncClient, services: Service, body: dict[str, Any], note: str | None
@@ -113,8 +98,6 @@ async def test_a_discarded_conflict_is_closed(
     ("content", "headers", "status"),
     [
         (b"[]", {}, 400),
-        (b'{"note":1}', {}, 400),
-        (b'{"why":"x"}', {}, 400),
         (b'{"note":"%s"}' % (b"x" * 257), {}, 400),
         (b"note", {"Content-Type": "text/plain"}, 415),
         (b'"%s"' % (b"x" * 1_048_577), {}, 413),
@@ -136,16 +119,3 @@ async def test_another_users_conflicts_are_not_there(client: httpx.AsyncClient) 
         for verb in ("retry", "discard"):
             response = await client.post(f"{base}/cfl-rpl-1-1:{verb}")
             assert (response.status_code, code(response)) == (404, "CONFLICT_NOT_FOUND")
-
-
-@pytest.mark.usefixtures("etag")
-async def test_without_a_vault_they_are_503(services: Service, validator: TokenValidator, token: Token) -> None:
-    app = create_app(with_the_vault_down(services), validator)
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://memnet.test", headers=bearer(token())) as client:
-        for response in (
-            await client.get(CONFLICTS),
-            await client.post(f"{ONE}:retry"),
-            await client.post(f"{ONE}:discard"),
-        ):
-            assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")

@@ -12,12 +12,6 @@ from tests.api.conftest import USER, code
 
 APPLY, HOLD, TENANT_HOLD = f"{USER}/retention:apply", f"{USER}/legal-hold", "/v1/tenants/t1/legal-hold"
 AT = "2026-01-01T00:00:00.000000Z"
-CALLS = [
-    ("POST", APPLY, None),
-    *(("PUT", url, {"reason": "case 1"}) for url in (HOLD, TENANT_HOLD)),
-    *(("DELETE", f"{url}?reason=settled", None) for url in (HOLD, TENANT_HOLD)),
-    *(("GET", url, None) for url in (HOLD, TENANT_HOLD)),
-]
 
 
 def event(event_id: str, timestamp: str) -> dict[str, Any]:
@@ -97,8 +91,6 @@ async def test_as_of_is_a_time(client: httpx.AsyncClient, in_body: bool) -> None
         {"json": {"as_of": "yesterday"}},
         {"params": {"as_of": "yesterday"}},
         {"json": {"dry_run": "true"}},
-        {"params": {"dry_run": "yes"}},
-        {"json": {"dryrun": True}},
         {"content": b"dry_run"},
     ],
 )
@@ -129,14 +121,6 @@ async def test_a_hold_blocks_deletion_until_it_is_lifted(
     released = {"action": "released", "reason": "settled", "actor": "svc-a", "at": "2026-01-01T00:01:00.000000Z"}
     assert response.json() == {"held": False, "holds": [], "changes": [*placed, released]}
     assert (await client.post(APPLY)).json()["counts"]["events"]["removed"] == 1
-
-
-async def test_a_user_s_holds_include_the_tenant_s(client: httpx.AsyncClient) -> None:
-    await client.put(TENANT_HOLD, json={"reason": "audit"})
-    result = (await client.get(HOLD)).json()
-    assert (result["held"], [hold["covers"] for hold in result["holds"]], result["changes"]) == (True, ["tenant"], [])
-    other = (await client.get("/v1/tenants/t1/users/u2/legal-hold")).json()
-    assert other["held"]
 
 
 @pytest.mark.parametrize("url", [HOLD, TENANT_HOLD])

@@ -61,14 +61,6 @@ async def test_its_changes_are_in_the_audit_log(client: httpx.AsyncClient, servi
     assert {record["evidence"]["replay_id"] for record in records} == {result["replay_id"]}
 
 
-async def test_a_failed_one_says_why(client: httpx.AsyncClient, services: Service) -> None:
-    location = await stored(client)
-    job = Job(JobKind.REPLAY, "t1", "u1", location.rpartition("/")[2])
-    await fail_replay(job, "DECRYPTION_FAILED", services)
-    result = (await client.get(location)).json()
-    assert (result["status"], result["reason"]) == ("failed", "DECRYPTION_FAILED")
-
-
 async def test_one_that_was_given_up_is_tried_again_when_it_is_asked_for(
     client: httpx.AsyncClient, services: Service, token: Token
 ) -> None:

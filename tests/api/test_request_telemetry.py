@@ -1,8 +1,7 @@
 """The telemetry of requests: by operation and status, of writes by outcome and binding, without identifiers."""
 
 import json
-import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
@@ -12,7 +11,6 @@ from fastapi import FastAPI
 
 from api.app import create_app
 from api.identity import TokenValidator
-from api.telemetry import JsonFormatter, attach_trace_ids
 from memnet.adapters.memory.telemetry import MemorySpan, MemoryTelemetry
 from memnet.catalog import Catalog
 from memnet.domain.core.access import ROLES
@@ -22,7 +20,6 @@ from memnet.service import Service
 from memnet.settings import Settings
 from memnet.wiring import in_memory
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, creating, patch_body
-from tests.memory_blobs import storage_of
 
 WRITES = "memnet.write.count"
 PROFILE, BINDING = "project-copilot-v1", "user_dynamic"
@@ -48,20 +45,6 @@ def outcomes(telemetry: MemoryTelemetry) -> list[tuple[str, ...]]:
     return [tuple(labels.values()) for labels in labels_of(telemetry, WRITES)]
 
 
-async def test_an_unreadable_document_is_left_out_of_the_context_and_counted(
-    client: httpx.AsyncClient, telemetry: MemoryTelemetry, services: Service, etag: str
-) -> None:
-    storage = storage_of(services.documents)
-    for name in storage.names():
-        if "/documents/" in name:
-            storage.overwrite(name, b"{")
-    answer = await client.post(f"{USER}/context:assemble", json={"profile_id": PROFILE})
-    assert answer.status_code == 200
-    reasons = {row["binding_id"]: row["reason"] for row in answer.json()["dropped_bindings"]}
-    assert (answer.json()["documents"], reasons[BINDING]) == ([], "document_unreadable")
-    assert labels_of(telemetry, "memnet.documents.unreadable") == [{"profile_id": PROFILE, "binding_id": BINDING}]
-
-
 def last_span(telemetry: MemoryTelemetry) -> MemorySpan:
     return telemetry.spans[-1]
 
@@ -82,22 +65,15 @@ async def test_every_request_is_recorded_by_operation_and_status(
     ]
 
 
-async def test_the_time_is_in_seconds(client: httpx.AsyncClient, telemetry: MemoryTelemetry) -> None:
-    began = monotonic()
-    await client.get("/health/live")
-    [(seconds, labels)] = telemetry.values["memnet.request.duration"]
-    assert seconds <= monotonic() - began
-    assert seconds > 0
-    assert labels == {"operation": "health", "status": "200"}
-
-
 async def test_health_checks_are_recorded_apart_from_unrouted_requests(
     app: FastAPI, client: httpx.AsyncClient, telemetry: MemoryTelemetry
 ) -> None:
+    began = monotonic()
     for path in ("/health/live", "/health/ready", "/nowhere"):
         await client.get(path)
     app.state.concurrency_limit.draining = True
     await client.get("/health/ready")
+    assert all(0 < seconds < monotonic() - began for seconds, _ in telemetry.values["memnet.request.duration"])
     assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.request.duration")] == [
         ("health", "200"),
         ("health", "200"),
@@ -166,12 +142,6 @@ async def test_put_and_delete_are_writes_too(client: httpx.AsyncClient, telemetr
         ("replace_document", "applied", PROFILE, BINDING),
         ("delete_document", "applied", "none", "none"),
     ]
-
-
-async def test_reads_are_no_writes(client: httpx.AsyncClient, telemetry: MemoryTelemetry, etag: str) -> None:
-    outcomes(telemetry)
-    await client.get(DYNAMIC)
-    assert outcomes(telemetry) == []
 
 
 async def test_a_write_records_how_full_its_document_is(
@@ -272,30 +242,6 @@ async def test_a_client_that_left_is_recorded_as_abandoned(
     assert labels_of(telemetry, "memnet.request.duration") == [{"operation": "patch_document", "status": "abandoned"}]
     assert outcomes(telemetry) == []
     assert "status" not in last_span(telemetry).facts
-
-
-@pytest.fixture
-async def lines(restored_logging: None, telemetry: MemoryTelemetry) -> AsyncIterator[list[dict[str, Any]]]:
-    """What the service's formatter makes of every record."""
-    found: list[dict[str, Any]] = []
-    handler = logging.Handler()
-    handler.setFormatter(JsonFormatter())
-    handler.emit = lambda record: found.append(json.loads(handler.format(record)))  # type: ignore[method-assign]
-    logging.getLogger().addHandler(handler)
-    logging.getLogger("memnet").setLevel(logging.INFO)
-    yield found
-    logging.getLogger().removeHandler(handler)
-
-
-async def test_log_lines_name_their_trace(
-    client: httpx.AsyncClient, telemetry: MemoryTelemetry, lines: list[dict[str, Any]]
-) -> None:
-    await client.get(DYNAMIC)
-    assert "trace_id" not in lines[-1]
-    attach_trace_ids(telemetry.trace_id)
-    await client.get(DYNAMIC)
-    assert lines[-1]["trace_id"] == last_span(telemetry).trace
-    assert lines[-1]["operation"] == "get_document"
 
 
 async def test_no_value_names_a_user_or_a_tenant_or_what_is_remembered(

@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
-import azure.functions as func
 import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
@@ -12,7 +11,7 @@ from memnet.adapters.memory.models import ScriptedModels
 from memnet.adapters.memory.telemetry import MemoryTelemetry
 from memnet.domain.core.access import Role
 from memnet.domain.core.errors import DecryptionFailed, Unavailable
-from memnet.domain.core.job import TRACEPARENT, Job, JobKind
+from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import PatchResult, PatchStatus, replay_key
@@ -26,7 +25,7 @@ from tests.workers.samples import clock_of, delivery_of, delivery_with, queue_of
 from workers import handlers
 from workers.function_app import app
 from workers.handlers import REPLAY, TimerFailed, run_timer
-from workers.message_handling import FUNCTIONS, AbandonMessage, JobHandler, handle, receive
+from workers.message_handling import FUNCTIONS, AbandonMessage, JobHandler, handle
 from workers.outcomes import MAX_ATTEMPTS
 from workers.runtime import connection
 
@@ -169,43 +168,6 @@ def connected(services: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
 
     monkeypatch.setattr(connection, "service", found)
     return services
-
-
-class Message(func.ServiceBusMessage):
-    """A message as a trigger passes it."""
-
-    def __init__(self, properties: dict[str, object] | None) -> None:
-        self._properties = properties
-
-    def get_body(self) -> bytes:
-        return b"poison"
-
-    message_id = "m-1"
-    session_id = "acme/maya"
-
-    @property
-    def application_properties(self) -> dict[str, object] | None:  # type: ignore[override]
-        return self._properties
-
-
-class Letters(func.Out[str]):
-    """The output of dead letters."""
-
-    def set(self, val: str) -> None:
-        self.text = val
-
-    def get(self) -> str:
-        return self.text
-
-
-@pytest.mark.parametrize(
-    ("properties", "parent"), [({TRACEPARENT: PARENT}, PARENT), ({TRACEPARENT: 7}, None), ({}, None), (None, None)]
-)
-async def test_the_trace_comes_in_the_message_s_properties(
-    connected: Service, telemetry: MemoryTelemetry, properties: dict[str, object] | None, parent: str | None
-) -> None:
-    await receive(Message(properties), Letters(), failing(None))
-    assert [span.parent for span in telemetry.spans] == [parent]
 
 
 def test_spans_have_the_names_of_the_functions() -> None:
