@@ -53,25 +53,18 @@ def event(event_id: str, digest: str, **members: Any) -> dict[str, Any]:
 
 @pytest.fixture
 async def remembered(client: httpx.AsyncClient) -> None:
-    """Two projects that share a keyword, and events of one, of the other and of none."""
-    index = [
-        {"project_id": "alpha", "aliases": ["Alpha"], "keywords": ["latency", "vector search"]},
-        {"project_id": "beta", "aliases": ["Beta"], "keywords": ["latency", "billing"]},
-    ]
+    """A project, an event of it, and one of none."""
+    index = [{"project_id": "alpha", "aliases": ["Alpha"], "keywords": ["latency"]}]
     content = {"profile": {}, "projects_index": index}
     body = {**REPLACEMENT, "document": {**REPLACEMENT["document"], "content": content}}
     assert (await client.put(STATIC, json=body, headers=creating("s"))).status_code == 201
     evidence = {"message_ids": ["m1"]}
     rows = [
         event("e1", "Latency of alpha fell", project_ids=["alpha"], evidence=evidence, snapshot_uri="blob://s1"),
-        event("e2", "Latency of beta rose", project_ids=["beta"]),
-        event("e3", "Latency in general matters"),
+        event("e2", "Latency in general matters"),
     ]
     for row in rows:
         assert (await client.post(f"{USER}/events", json=row)).status_code == 201
-    stranger = event("e9", "Latency of alpha, somebody else's", project_ids=["alpha"])
-    answer = await client.post("/v1/tenants/t1/users/u2/events", json=stranger)
-    assert answer.status_code == 201
 
 
 async def assembled(client: httpx.AsyncClient, text: str, **members: Any) -> dict[str, Any]:
@@ -82,23 +75,12 @@ async def assembled(client: httpx.AsyncClient, text: str, **members: Any) -> dic
     return found
 
 
-def event_ids(found: dict[str, Any]) -> list[str]:
-    return [row["event_id"] for row in found["events"]]
-
-
-@pytest.mark.usefixtures("remembered")
-async def test_without_the_wish_the_answer_has_no_member_for_events(client: httpx.AsyncClient) -> None:
-    found = await assembled(client, "latency of alpha")
-    assert {"events", "dropped_events", "events_error"} & found.keys() == set()
-
-
 @pytest.mark.usefixtures("remembered")
 async def test_events_of_the_routed_project_come_with_their_citation(client: httpx.AsyncClient) -> None:
     found = await assembled(client, "latency of alpha", include_events=WISH)
     assert found["selected_project_id"] == "alpha"
-    assert event_ids(found) == ["e1"]
     (cited,) = found["events"]
-    assert (cited["snapshot_uri"], cited["evidence"]) == ("blob://s1", {"message_ids": ["m1"]})
+    assert (cited["event_id"], cited["snapshot_uri"], cited["evidence"]) == ("e1", "blob://s1", {"message_ids": ["m1"]})
     assert (cited["timestamp"][:10], cited["score"] > 0) == ("2026-02-14", True)
     assert found["dropped_events"] == []
     assert "events_error" not in found
@@ -126,4 +108,5 @@ class TestTrouble:
         assert found["selected_project_id"] == "alpha"
         assert (found["events"], found["dropped_events"]) == ([], [])
         assert found["events_error"]["code"] in ("SEARCH_UNAVAILABLE", "UNAVAILABLE")
-        assert "events_error" not in await assembled(client, "latency of alpha")
+        without = await assembled(client, "latency of alpha")
+        assert {"events", "dropped_events", "events_error"} & without.keys() == set()

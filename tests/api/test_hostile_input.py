@@ -150,6 +150,12 @@ async def test_no_path_leaves_its_user(client: httpx.AsyncClient, path: str) -> 
         ("/audit?cursor=LTU6dXNlci91c2VyX2R5bmFtaWMuanNvbg", "INVALID_CURSOR"),
         ("/audit?path=x.json", "MALFORMED_REQUEST"),
         ("/documents/user/user_dynamic.json?as_of=" + "1" * 2000, "MALFORMED_REQUEST"),
+        ("/replays?limit=0", "MALFORMED_REQUEST"),
+        ("/replays?cursor=x", "INVALID_CURSOR"),
+        ("/conflicts?status=asleep", "MALFORMED_REQUEST"),
+        ("/conflicts?limit=0", "MALFORMED_REQUEST"),
+        ("/conflicts?cursor=x", "INVALID_CURSOR"),
+        ("/pending?cursor=x", "INVALID_CURSOR"),
         ("/documents?unknown=1", None),
     ],
 )

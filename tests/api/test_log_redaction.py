@@ -133,11 +133,6 @@ def test_a_record_that_cannot_be_written_is_not_printed(log: io.StringIO, capsys
     assert MEMORY not in log.getvalue() + capsys.readouterr().err
 
 
-def test_a_record_that_comes_from_elsewhere_can_be_made(log: io.StringIO) -> None:
-    record = logging.makeLogRecord({"name": "memnet", "msg": "count %d", "args": (1,), "levelno": logging.INFO})
-    assert record.getMessage() == "count 1"
-
-
 @dataclass(frozen=True)
 class Report:
     """The report of a timer."""
