@@ -68,15 +68,19 @@ async def stored(services: Service, *said: str) -> Job:
     return Job(JobKind.REPLAY, SCOPE.tenant_id, SCOPE.user_id, snapshot.replay_id)
 
 
-async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Service, telemetry: MemoryTelemetry) -> None:
-    job = await stored(services)
-    assert await handle(delivery_of(job), REPLAY, services, retry_delays=()) is None
+async def test_a_replay_and_its_patches_are_counted_by_how_they_ended_and_once(
+    services: Service, telemetry: MemoryTelemetry
+) -> None:
+    job = await stored(services, "I prefer concise answers. I lead the retrieval team.")
+    for _ in range(2):
+        assert await handle(delivery_of(job), REPLAY, services, retry_delays=()) is None
+        clock_of(services).advance(timedelta(seconds=1))
     assert outcomes(telemetry, "memnet.replays") == [("succeeded",)]
-    assert isinstance(services.clock, FrozenClock)
-    assert services.vault.clock is services.clock
-    services.clock.advance(timedelta(seconds=1))
-    assert await handle(delivery_of(job), REPLAY, services, retry_delays=()) is None
-    assert outcomes(telemetry, "memnet.replays") == [("succeeded",)]
+    stored_replay = await services.records.read(replay_key(SCOPE, job.job_id))
+    assert stored_replay is not None
+    fates = [fate.outcome for fate in replays.load(stored_replay.data).patches]
+    assert fates
+    assert outcomes(telemetry, "memnet.replay.patches") == [(fate,) for fate in fates]
 
 
 async def test_a_replay_without_attempts_left_counts_as_failed(services: Service, telemetry: MemoryTelemetry) -> None:
@@ -104,20 +108,6 @@ async def test_the_duration_of_a_replay_starts_with_its_snapshot(services: Servi
     clock_of(services).advance(timedelta(seconds=301))
     assert await handle(delivery_of(job, attempt=1), REPLAY, services, retry_delays=()) is None
     assert telemetry.values["memnet.replay.duration"] == [(301.0, {"outcome": "late"})]
-
-
-async def test_each_patch_of_a_replay_is_counted_once_with_its_outcome(
-    services: Service, telemetry: MemoryTelemetry
-) -> None:
-    job = await stored(services, "I prefer concise answers. I lead the retrieval team.")
-    await handle(delivery_of(job), REPLAY, services, retry_delays=())
-    clock_of(services).advance(timedelta(seconds=1))
-    await handle(delivery_of(job), REPLAY, services, retry_delays=())
-    stored_replay = await services.records.read(replay_key(SCOPE, job.job_id))
-    assert stored_replay is not None
-    fates = [fate.outcome for fate in replays.load(stored_replay.data).patches]
-    assert fates
-    assert outcomes(telemetry, "memnet.replay.patches") == [(fate,) for fate in fates]
 
 
 async def test_a_dead_letter_is_counted_by_its_operation_and_code(
