@@ -16,7 +16,6 @@ from api.identity import TokenValidator
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.catalog import Catalog, load_catalog
 from memnet.domain.core.errors import Unavailable, VaultUnavailable
-from memnet.ports import TenantKey
 from memnet.service import Service
 from memnet.settings import Settings
 from memnet.stores import Vault
@@ -35,20 +34,10 @@ Token = Callable[..., str]
 class DownKeys:
     """A vault that does not answer."""
 
-    async def newest(self, tenant_id: str) -> TenantKey:
+    async def newest(self, *_: str) -> Any:
         raise VaultUnavailable()
 
-    async def find_newest(self, tenant_id: str) -> TenantKey | None:
-        raise VaultUnavailable()
-
-    async def version(self, tenant_id: str, version: str) -> TenantKey:
-        raise VaultUnavailable()
-
-    async def rotate(self, tenant_id: str) -> TenantKey:
-        raise VaultUnavailable()
-
-    async def ping(self) -> None:
-        raise VaultUnavailable()
+    find_newest = version = rotate = ping = newest
 
 
 def with_the_vault_down(services: Service) -> Service:

@@ -50,10 +50,8 @@ def check(answer: bytes, status: int, code: str) -> None:
         GARBAGE,
         b"GET /\xff HTTP/1.1\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
-        b"GET / HTTP/1.1\r\nX-Bad : x\r\n\r\n",
         b"GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
         b"GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"GET /health/live\r\n\r\n",
         b"GET http:" + b"//[ HTTP/1.1\r\n\r\n",
     ],
 )

@@ -127,12 +127,3 @@ def test_a_storage_that_does_not_answer_is_named(
     result = memnet("audit", "verify", *OF_USER)
     assert result.exit_code == 1
     assert "the storage at http://127.0.0.1:9/devstoreaccount1/gone does not answer" in result.stderr
-
-
-def test_wrong_settings_are_all_named(memnet: Memnet, storage: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMNET_PORT", "-1")
-    monkeypatch.setenv("MEMNET_DOCUMENT_CACHE_BYTES", "many")
-    result = memnet("audit", "verify", *OF_USER)
-    assert result.exit_code == 1
-    assert "MEMNET_PORT" in result.stderr
-    assert "MEMNET_DOCUMENT_CACHE_BYTES" in result.stderr
