@@ -84,7 +84,7 @@ def test_libraries_are_heard_from_warnings_on(restored_logging: None) -> None:
     assert not logging.getLogger("azure").isEnabledFor(logging.WARNING)
 
 
-async def test_exceptions_that_nobody_catches_go_to_the_log(log: io.StringIO) -> None:
+async def test_uncaught_exceptions_go_to_the_log(log: io.StringIO) -> None:
     class Lost:
         def __del__(self) -> None:
             fail()
