@@ -1,6 +1,6 @@
 """The real application on memory adapters, and tokens for it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ from fastapi import FastAPI
 
 from api.app import create_app
 from api.identity import TokenValidator
+from memnet.adapters.process.background import BackgroundTasks
 from memnet.catalog import Catalog, load_catalog
 from memnet.domain.core.errors import Unavailable, VaultUnavailable
-from memnet.ports import TenantKey
 from memnet.service import Service
 from memnet.settings import Settings
 from memnet.stores import Vault
 from memnet.wiring import in_memory
+from tests.api.served import Served
 from tests.sample_settings import sample_settings
 
 ISSUER, AUDIENCE, KEY_ID = "https://issuer.test/t1/v2.0", "api://memnet", "key-1"
@@ -33,20 +34,10 @@ Token = Callable[..., str]
 class DownKeys:
     """A vault that does not answer."""
 
-    async def newest(self, tenant_id: str) -> TenantKey:
+    async def newest(self, *_: str) -> Any:
         raise VaultUnavailable()
 
-    async def find_newest(self, tenant_id: str) -> TenantKey | None:
-        raise VaultUnavailable()
-
-    async def version(self, tenant_id: str, version: str) -> TenantKey:
-        raise VaultUnavailable()
-
-    async def rotate(self, tenant_id: str) -> TenantKey:
-        raise VaultUnavailable()
-
-    async def ping(self) -> None:
-        raise VaultUnavailable()
+    find_newest = version = rotate = ping = newest
 
 
 def with_the_vault_down(services: Service) -> Service:
@@ -104,6 +95,14 @@ def validator(services: Service, keys: ListedKeys) -> TokenValidator:
 @pytest.fixture
 def app(services: Service, validator: TokenValidator) -> FastAPI:
     return create_app(services, validator)
+
+
+@pytest.fixture
+def served(app: FastAPI, services: Service) -> Iterator[Served]:
+    """The application behind the real server."""
+    assert isinstance(services.background, BackgroundTasks)
+    with Served(app, services.background) as running:
+        yield running
 
 
 @pytest.fixture

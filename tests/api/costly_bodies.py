@@ -52,7 +52,6 @@ def patches() -> Iterator[tuple[str, str]]:
     around = patch('[{"op":"add","path":"/content/preferences/-","value":@}]').split("@")
     operation = '{"op":"test","path":"%s","value":0}'
     yield "numbers as operations", filled(patch("[")[:-1], "0", "]}")
-    yield "empty operations", filled(patch("[")[:-1], "{}", "]}")
     yield (
         "an operation with many members",
         numbered(patch('[{"op":"remove","path":"/content/x",')[:-1], '"%d":0', "}]}"),
@@ -64,21 +63,15 @@ def patches() -> Iterator[tuple[str, str]]:
     copy = '{"op":"copy","from":"/content/preferences","path":"/content/preferences/-"}'
     yield "fifty copies, each twice the one before", patch("[" + ",".join([copy] * 50) + "]")
     yield "numbers as message ids", filled('{"evidence":{"message_ids":[', "0", "]}}")
-    yield "texts as message ids", filled('{"evidence":{"message_ids":[', '""', "]}}")
     yield "evidence with many members", numbered('{"evidence":{', '"%d":0', "}}")
-    yield "nested evidence", filled('{"evidence":{"x":[', "[" * 50 + "]" * 50, "]}}")
     yield "unknown members", numbered("{", '"%d":0', "}")
     yield "nested arrays", filled(around[0] + "[", "[" * 55 + "]" * 55, "]" + around[1])
     yield "empty arrays", filled(around[0] + "[", "[]", "]" + around[1])
-    yield "empty objects", filled(around[0] + "[", "{}", "]" + around[1])
-    yield "small objects", filled(around[0] + "[", '{"a":[{}]}', "]" + around[1])
     yield "nested arrays, few enough", around[0] + "[" + ",".join(["[" * 55 + "]" * 55] * 1700) + "]" + around[1]
     yield "empty arrays, few enough", around[0] + "[" + ",".join(["[]"] * 49_000) + "]" + around[1]
     yield "members, few enough", around[0] + "{" + ",".join(f'"{n}":{{}}' for n in range(49_000)) + "}" + around[1]
     yield "integers", filled(around[0] + "[", "18446744073709551615", "]" + around[1])
-    yield "fractions", filled(around[0] + "[", "1.7976931348623157e308", "]" + around[1])
     yield "a long integer", filled(around[0], "9", around[1], "")
-    yield "a long fraction", filled(around[0] + "0.", "9", around[1], "")
     yield "a long text", filled(around[0] + '"', "a", '"' + around[1], "")
     yield "a text of escapes", filled(around[0] + '"', "\\u00e4", '"' + around[1], "")
     yield "a text of commas", filled(around[0] + '"', ",", '"' + around[1], "")
@@ -92,17 +85,12 @@ def others() -> Iterator[tuple[str, str, str, str]]:
     put = '{"profile_id":"project-copilot-v1","binding_id":"user_dynamic","document":{"schema_id":"user_dynamic",'
     put += '"schema_version":"1.0.0","content":'
     yield "PUT nested arrays", "PUT", DYNAMIC, filled(put + "[", "[" * 55 + "]" * 55, "]}}")
-    yield "PUT members", "PUT", DYNAMIC, numbered(put + "{", '"%d":0', "}}}")
     hint = '{"profile_id":"project-copilot-v1","conversation_hint":{'
     yield "hint of words", "POST", CONTEXT, filled(hint + '"text":"', "word", '"}}', " ")
     yield "hint of many words", "POST", CONTEXT, hint + '"text":"' + " ".join(f"w{n}" for n in range(140_000)) + '"}}'
-    yield "hint of letters", "POST", CONTEXT, filled(hint + '"text":"', "a", '"}}', "")
-    yield "hint of marks", "POST", CONTEXT, filled(hint + '"text":"', ".", '"}}', "")
     yield "hint with many members", "POST", CONTEXT, numbered(hint, '"%d":"x"', "}}")
-    yield "hint with wrong members", "POST", CONTEXT, numbered(hint, '"%d":0', "}}")
     yield "keywords", "POST", EVENTS, filled('{"keywords":[', "0", "]}")
     yield "a long digest", "POST", EVENTS, filled('{"digest":"', "a", '"}', "")
-    yield "a long query", "POST", SEARCH, filled('{"query":"', "a ", '"}', "")
     yield "numbers as messages", "POST", SNAPSHOTS, filled('{"messages":[', "0", "]}")
     messages = ",".join(MESSAGE % (number, "word " * 85) for number in range(2000))
     yield "two thousand messages", "POST", SNAPSHOTS, f'{{"profile_id":"project-copilot-v1","messages":[{messages}]}}'

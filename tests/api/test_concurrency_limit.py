@@ -70,7 +70,7 @@ async def test_a_request_without_a_place_is_refused_at_once_and_touches_nothing(
             assert (refused.status_code, code(refused), refused.headers["Retry-After"]) == (503, "OVERLOADED", "1")
         anonymous = await client.get(DYNAMIC, headers={"Authorization": "Bearer x"})
         assert code(anonymous) == "UNAUTHENTICATED"
-        for public in ("/docs", "/openapi.json", "/console"):
+        for public in ("/docs", "/openapi.json", "/console", "/health/live", "/health/ready"):
             assert (await client.get(public)).status_code == 200
     assert storage.reads == MOST
     storage.go_on.set()
@@ -115,17 +115,6 @@ async def test_a_body_that_is_being_read_takes_another_kind_of_place(
     ends.set()
     assert {code(await answer) for answer in slow} == {"MALFORMED_REQUEST"}
     assert (app.state.concurrency_limit.receiving.count, app.state.concurrency_limit.working.count) == (0, 0)
-
-
-async def test_health_is_answered_when_there_is_no_room(
-    client: httpx.AsyncClient, storage: SlowStorage, callers: list[dict[str, str]]
-) -> None:
-    held = [asyncio.create_task(client.get(DYNAMIC, headers=caller)) for caller in callers[:MOST]]
-    await until_held(storage, MOST)
-    assert (await client.get("/health/live")).status_code == 200
-    assert (await client.get("/health/ready")).status_code == 200
-    storage.go_on.set()
-    await asyncio.gather(*held)
 
 
 async def test_a_place_is_given_back_whatever_becomes_of_the_request(

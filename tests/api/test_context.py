@@ -70,43 +70,6 @@ async def test_the_specifications_request_works_as_written(client: httpx.AsyncCl
     assert found["documents"][2]["etag"] == read.headers["ETag"]
 
 
-@pytest.mark.usefixtures("memory")
-async def test_an_explicit_id_comes_first(client: httpx.AsyncClient) -> None:
-    found = await assemble(client, conversation_hint={"text": "project alpha", "project_id": "project-beta"})
-    assert found["selected_project_id"] == "project-beta"
-
-
-@pytest.mark.usefixtures("memory")
-async def test_no_project_when_unsure(client: httpx.AsyncClient) -> None:
-    found = await assemble(client, conversation_hint={"text": "hello"})
-    assert found["selected_project_id"] is None
-    assert found["selected"] == {}
-    assert [row["binding_id"] for row in found["dropped_bindings"]] == ["project_doc"]
-
-
-@pytest.mark.usefixtures("memory")
-async def test_documents_that_do_not_fit_are_named(client: httpx.AsyncClient) -> None:
-    found = await assemble(client, max_docs=1)
-    assert [row["binding_id"] for row in found["documents"]] == ["user_static"]
-    assert {row["reason"] for row in found["dropped_bindings"]} == {"max_docs"}
-    found = await assemble(client, max_chars_total=1)
-    assert found["documents"] == []
-    assert len(found["dropped_bindings"]) == 3
-
-
-async def test_a_user_without_memory_gets_an_empty_context(client: httpx.AsyncClient) -> None:
-    found = await assemble(client)
-    assert found["documents"] == []
-    assert len(found["dropped_bindings"]) == 3
-
-
-async def test_another_profile_has_its_own_variable(client: httpx.AsyncClient) -> None:
-    hint = {"text": "", "ticket_id": "T-7"}
-    found = await assemble(client, profile_id="support-desk-v1", conversation_hint=hint)
-    assert found["selected"] == {"ticket_id": "T-7"}
-    assert found["selected_project_id"] is None
-
-
 async def test_an_unknown_hint_is_ignored(client: httpx.AsyncClient) -> None:
     found = await assemble(client, conversation_hint={"text": "", "mood": "in a hurry"})
     assert found["selected"] == {}
@@ -117,15 +80,9 @@ async def test_an_unknown_hint_is_ignored(client: httpx.AsyncClient) -> None:
     [
         ({"profile_id": "unknown"}, 404, "PROFILE_NOT_FOUND"),
         ({"conversation_hint": {"project_id": "../x"}}, 400, "INVALID_IDENTIFIER"),
-        ({"conversation_hint": {"project_id": ""}}, 400, "INVALID_IDENTIFIER"),
-        ({"conversation_hint": {"text": 7}}, 400, "MALFORMED_REQUEST"),
         ({"conversation_hint": []}, 400, "MALFORMED_REQUEST"),
         ({"max_docs": 0}, 400, "MALFORMED_REQUEST"),
-        ({"max_docs": True}, 400, "MALFORMED_REQUEST"),
-        ({"max_docs": "4"}, 400, "MALFORMED_REQUEST"),
         ({"max_chars_total": -1}, 400, "MALFORMED_REQUEST"),
-        ({"max_docs": 10**30}, 400, "MALFORMED_REQUEST"),
-        ({"routing_debug": 1}, 400, "MALFORMED_REQUEST"),
         ({"surprise": 1}, 400, "MALFORMED_REQUEST"),
     ],
 )
@@ -150,32 +107,28 @@ async def test_guidance_is_separate_and_expired_entries_are_left_out(
     client: httpx.AsyncClient, etag: str, services: Service, token: Token
 ) -> None:
     """By its class, one entry expires after a day."""
-
-    def entry(name: str, **members: Any) -> dict[str, Any]:
-        fixed = {"confidence": 1, "evidence": {"message_ids": [name]}, "last_verified_at": "2026-02-14T20:00:00Z"}
-        return {"id": name, "text": f"About {name}.", **fixed, **members}
-
+    fixed = {
+        "text": "x",
+        "confidence": 1,
+        "evidence": {"message_ids": ["m1"]},
+        "last_verified_at": "2026-02-14T20:00:00Z",
+    }
+    wish = {"id": "wish", **fixed}
     ops = [
-        {"op": "add", "path": "/content/durable_facts/-", "value": entry("short", ttl_class="today")},
-        {"op": "add", "path": "/content/durable_facts/-", "value": entry("long")},
-        {"op": "add", "path": "/content/user_instructions/-", "value": entry("wish")},
+        {"op": "add", "path": "/content/durable_facts/-", "value": {"id": "short", **fixed, "ttl_class": "today"}},
+        {"op": "add", "path": "/content/durable_facts/-", "value": {"id": "long", **fixed}},
+        {"op": "add", "path": "/content/user_instructions/-", "value": wish},
     ]
     body = patch_body(*ops, confidence=1)
-    assert (await client.patch(DYNAMIC, json=body, headers=changing(etag, "facts"))).status_code == 200
-
-    before = await assemble(client)
+    answer = await client.patch(DYNAMIC, json=body, headers=changing(etag, "facts"))
+    assert answer.status_code == 200, answer.text
     assert isinstance(services.clock, FrozenClock)
     services.clock.advance(timedelta(days=1))
     client.headers.update(bearer(token()))
     after = await assemble(client)
-
-    (was,), (found,) = before["documents"], after["documents"]
-    content = found["document"]["content"]
-    assert [fact["id"] for fact in was["document"]["content"]["durable_facts"]] == ["short", "long"]
-    assert [fact["id"] for fact in content["durable_facts"]] == ["long"]
-    assert (was.get("left_out"), found["left_out"]) == (None, ["/content/durable_facts/0"])
-    assert "user_instructions" not in content
-    assert after["guidance"] == [
-        {"binding_id": "user_dynamic", "pointer": "/content/user_instructions", "entries": [entry("wish")]}
-    ]
+    (found,) = after["documents"]
+    assert [fact["id"] for fact in found["document"]["content"]["durable_facts"]] == ["long"]
+    assert found["left_out"] == ["/content/durable_facts/0"]
+    place = {"binding_id": "user_dynamic", "pointer": "/content/user_instructions"}
+    assert after["guidance"] == [{**place, "entries": [wish]}]
     assert "no policy" in after["guidance_note"]

@@ -7,13 +7,10 @@ import pytest
 from fastapi import FastAPI
 
 from memnet.adapters.memory.queue import MemoryQueue
-from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKind
-from memnet.domain.replay.snapshot import snapshot_key
 from memnet.service import Service
-from tests.api.conftest import USER, Token, bearer, code, with_the_vault_down
+from tests.api.conftest import USER, code, with_the_vault_down
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation_body, snapshot
 
 SNAPSHOTS, ACCESSES = f"{USER}/conversations/c_1/snapshots", f"{USER}/accesses"
@@ -62,12 +59,8 @@ async def test_the_same_snapshot_again_is_replayed(client: httpx.AsyncClient) ->
     first, again = await send(client), await send(client)
     assert (again.status_code, again.json()) == (202, first.json())
     assert again.headers["Idempotency-Replayed"] == "true"
-
-
-async def test_another_conversation_under_its_id_is_409(client: httpx.AsyncClient) -> None:
-    await send(client)
-    response = await client.post(SNAPSHOTS, json=conversation_body("s_1", "something else"))
-    assert (response.status_code, code(response)) == (409, "SNAPSHOT_EXISTS")
+    other = await client.post(SNAPSHOTS, json=conversation_body("s_1", "something else"))
+    assert (other.status_code, code(other)) == (409, "SNAPSHOT_EXISTS")
 
 
 @pytest.mark.parametrize(
@@ -75,9 +68,6 @@ async def test_another_conversation_under_its_id_is_409(client: httpx.AsyncClien
     [
         ({"profile_id": "unknown"}, 404, "PROFILE_NOT_FOUND"),
         ({"messages": []}, 400, "MALFORMED_REQUEST"),
-        ({"messages": conversation_body()["messages"] * 2}, 400, "MALFORMED_REQUEST"),
-        ({"messages": [{"message_id": "m1", "role": "user", "content": "x"}]}, 400, "MALFORMED_REQUEST"),
-        ({"snapshot_id": "../s"}, 400, "MALFORMED_REQUEST"),
         ({"tenant_id": "t2"}, 400, "MALFORMED_REQUEST"),
     ],
 )
@@ -114,24 +104,6 @@ async def test_a_snapshot_is_read_unchanged_and_the_read_is_listed(client: httpx
     assert "Memory.Admin" in access["roles"]
 
 
-async def test_who_read_is_listed_page_by_page(client: httpx.AsyncClient, token: Token) -> None:
-    await send(client)
-    for number in range(5):
-        auditor = bearer(token("Memory.Audit", oid=f"auditor-{number}"))
-        assert (await client.get(READ, headers=auditor)).status_code == 200
-    found: list[str] = []
-    cursor: dict[str, str] = {}
-    while True:
-        page = (await client.get(ACCESSES, params={"limit": "2", **cursor})).json()
-        found += [access["principal"] for access in page["accesses"]]
-        if page["next_cursor"] is None:
-            break
-        cursor = {"cursor": page["next_cursor"]}
-    assert sorted(found) == [f"auditor-{number}" for number in range(5)]
-    refused = await client.get(f"{OTHERS[0]}/accesses", params=cursor)
-    assert (refused.status_code, code(refused)) == (400, "INVALID_CURSOR")
-
-
 async def test_what_is_not_there_is_404_and_no_access(client: httpx.AsyncClient) -> None:
     await send(client)
     for path in (f"{SNAPSHOTS}/s_2", READ.replace("c_1", "c_2"), *(READ.replace(USER, other) for other in OTHERS)):
@@ -139,25 +111,6 @@ async def test_what_is_not_there_is_404_and_no_access(client: httpx.AsyncClient)
         assert (response.status_code, code(response)) == (404, "SNAPSHOT_NOT_FOUND")
     for base in (USER, *OTHERS):
         assert await accesses(client, base) == []
-
-
-@pytest.mark.parametrize(
-    "other", ["users/u2/conversations/c_1/snapshots/s_1", "users/u1/conversations/c_2/snapshots/s_1"]
-)
-async def test_a_swapped_blob_is_a_broken_seal(client: httpx.AsyncClient, services: Service, other: str) -> None:
-    await send(client)
-    address = f"/v1/tenants/t1/{other}"
-    await client.post(address.removesuffix("/s_1"), json=conversation_body())
-    _, user, _, conversation_id, _, snapshot_id = other.split("/")
-    theirs = snapshot_key(UserScope("t1", user), conversation_id, snapshot_id)
-    mine, stored = await services.records.read(snapshot().key), await services.records.read(theirs)
-    assert mine is not None
-    assert stored is not None
-    await services.records.write(snapshot().key, stored.data, replaces=mine.storage_etag)
-    response = await client.get(READ)
-    assert (response.status_code, code(response)) == (500, "DECRYPTION_FAILED")
-    assert SECRET_WORDS not in response.text
-    assert await accesses(client) == []
 
 
 class TestTrouble:
@@ -173,18 +126,7 @@ class TestTrouble:
         assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
         assert response.headers["Retry-After"]
         assert await services.records.read(snapshot().key) is None
-
-    async def test_accesses_are_listed(self, client: httpx.AsyncClient) -> None:
         assert await accesses(client) == []
-
-
-async def test_without_the_vault_a_stored_snapshot_is_not_read(
-    client: httpx.AsyncClient, app: FastAPI, services: Service
-) -> None:
-    await send(client)
-    app.state.service = with_the_vault_down(services)
-    response = await client.get(READ)
-    assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
 
 
 async def test_a_broker_that_is_down_is_reported_and_does_not_refuse_the_snapshot(
@@ -196,17 +138,3 @@ async def test_a_broker_that_is_down_is_reported_and_does_not_refuse_the_snapsho
     assert (response.status_code, response.json()["queued"]) == (202, False)
     ready = await client.get("/health/ready")
     assert (ready.status_code, ready.json()["checks"]["queue"]) == (200, "failed")
-
-
-async def test_what_cannot_be_recorded_is_not_answered(
-    client: httpx.AsyncClient, services: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await send(client)
-
-    async def fail(*_: object, **__: object) -> None:
-        raise Unavailable(dependency="blob_storage")
-
-    monkeypatch.setattr(services.records, "write", fail)
-    response = await client.get(READ)
-    assert (response.status_code, code(response)) == (503, "UNAVAILABLE")
-    assert SECRET_WORDS not in response.text

@@ -39,20 +39,6 @@ async def test_a_created_document_is_read_back(client: httpx.AsyncClient) -> Non
     assert "commit" not in read.json()["document"]
 
 
-async def test_the_specifications_patch_works_as_written(client: httpx.AsyncClient, etag: str) -> None:
-    body = {
-        "profile_id": "project-copilot-v1",
-        "binding_id": "user_dynamic",
-        "ops": [{"op": "replace", "path": "/content/preferences/0", "value": "Use concise, direct answers."}],
-        "reason": "live_update",
-        "evidence": {"conversation_id": "c_123", "message_ids": ["m1"]},
-    }
-    response = await client.patch(DYNAMIC, json=body, headers=changing(etag, "spec"))
-    assert response.status_code == 200
-    assert response.json()["sequence"] == 2
-    assert response.headers["ETag"] == response.json()["etag"] != etag
-
-
 async def test_put_creates_then_replaces(client: httpx.AsyncClient) -> None:
     created = await client.put(STATIC, json=REPLACEMENT, headers=creating("a"))
     assert created.status_code == 201
@@ -91,14 +77,6 @@ async def test_a_read_of_another_version_is_answered_in_full(client: httpx.Async
     assert response.status_code == 200
 
 
-async def test_head_is_get_without_the_body(client: httpx.AsyncClient, etag: str) -> None:
-    got, head = await client.get(DYNAMIC), await client.head(DYNAMIC)
-    assert head.status_code == 200
-    assert head.content == b""
-    assert head.headers["ETag"] == etag
-    assert head.headers["Content-Length"] == got.headers["Content-Length"]
-
-
 async def test_as_of_reads_an_earlier_version_by_change_and_by_time(
     client: httpx.AsyncClient, etag: str, services: Service
 ) -> None:
@@ -110,10 +88,6 @@ async def test_as_of_reads_an_earlier_version_by_change_and_by_time(
     assert (await client.get(DYNAMIC, params={"as_of": first["change_id"]})).json()["etag"] == etag
     assert code(await client.get(DYNAMIC, params={"as_of": "2020-01-01T00:00:00Z"})) == "VERSION_NOT_FOUND"
     assert code(await client.get(DYNAMIC, params={"as_of": "yesterday"})) == "MALFORMED_REQUEST"
-    assert code(await client.get(DYNAMIC, params={"as_of": "0001-01-01T00:00:00+23:59"})) in (
-        "MALFORMED_REQUEST",
-        "VERSION_NOT_FOUND",
-    )
 
 
 @pytest.mark.parametrize("role", ALL_ROLES)
@@ -127,23 +101,6 @@ async def test_an_earlier_version_requires_a_role_that_reads_the_audit(
     else:
         assert (read.status_code, code(read)) == (403, "ROLE_REQUIRED")
         assert read.json()["error"]["details"] == {"roles": ["Memory.Admin", "Memory.Audit"]}
-
-
-@pytest.mark.parametrize("op", ["test", "copy", "move"])
-@pytest.mark.parametrize("guess", ["Use concise, direct answers.", "Another."])
-async def test_an_operation_that_reads_takes_a_role_that_reads(
-    client: httpx.AsyncClient, etag: str, token: Token, op: str, guess: str
-) -> None:
-    """Also in a writable section, and whether or not the guess is right."""
-    place = "/content/preferences/0"
-    body = patch_body({"op": op, "path": place, "from": place, "value": guess})
-    writer = {**changing(etag, "k"), **bearer(token("Memory.Write"))}
-    for params in ({}, {"dry_run": "true"}):
-        refused = await client.patch(DYNAMIC, json=body, headers=writer, params=params)
-        assert (refused.status_code, code(refused)) == (403, "ROLE_REQUIRED")
-        assert refused.json()["error"]["details"] == {"roles": ["Memory.Admin", "Memory.Read"]}
-    reader = {**changing(etag, "k"), **bearer(token("Memory.Write", "Memory.Read"))}
-    assert (await client.patch(DYNAMIC, json=body, headers=reader)).status_code in (200, 422)
 
 
 @pytest.mark.parametrize(("roles", "shown"), [(["Memory.Write"], False), (["Memory.Write", "Memory.Read"], True)])
@@ -184,22 +141,6 @@ async def test_creating_what_exists_is_412(client: httpx.AsyncClient, etag: str)
     assert (response.status_code, code(response)) == (412, "DOCUMENT_EXISTS")
 
 
-async def test_a_dry_run_shows_the_outcome_and_writes_nothing(client: httpx.AsyncClient, etag: str) -> None:
-    before = (await client.get(DYNAMIC)).content
-    response = await client.patch(f"{DYNAMIC}?dry_run=true", json=patch_body(), headers=changing(etag, "dry"))
-    assert response.status_code == 200
-    body = response.json()
-    assert body["dry_run"] is True
-    assert len(body["document"]["content"]["preferences"]) == 2
-    assert (await client.get(DYNAMIC)).content == before
-    refused = await client.patch(
-        f"{DYNAMIC}?dry_run=true",
-        json=patch_body({"op": "add", "path": "/content/other", "value": 1}),
-        headers=changing(etag, "dry2"),
-    )
-    assert code(refused) == "PATH_NOT_WRITABLE"
-
-
 async def test_a_dry_run_of_a_creation_is_200(client: httpx.AsyncClient) -> None:
     response = await client.patch(f"{DYNAMIC}?dry_run=true", json=patch_body(), headers=creating())
     assert response.status_code == 200
@@ -213,31 +154,19 @@ async def test_what_lacks_confidence_is_redirected_and_the_answer_says_so(client
     response = await client.patch(DYNAMIC, json=patch_body(op, confidence=0.4), headers=changing(etag, "low"))
     assert response.status_code == 200, response.text
     assert len(response.json()["redirected"]) == 1
-    content = (await client.get(DYNAMIC)).json()["document"]["content"]
-    assert content["durable_facts"] == []
-    assert len(content["pending_confirmations"]) == 1
 
 
-async def test_the_list_pages_through_everything_once(client: httpx.AsyncClient, etag: str) -> None:
-    for number in range(5):
-        body = patch_body({"op": "add", "path": "/content/summary", "value": str(number)}, binding_id="project_doc")
-        path = f"{USER}/documents/projects/p{number}.json"
-        assert (await client.patch(path, json=body, headers=creating(f"p{number}"))).status_code == 201
-    rows, cursor = [], None
-    while True:
-        params = {"limit": 2} | ({"cursor": cursor} if cursor else {})
-        page = (await client.get(f"{USER}/documents", params=params)).json()
-        rows += page["documents"]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-        assert len(page["documents"]) <= 2
-    assert [row["path"] for row in rows] == [f"p{n}.json" for n in range(5)] + ["user_dynamic.json"]
-    assert set(rows[0]) == {"namespace", "path", "etag", "updated_at", "size", "sequence"}
-    assert rows[-1]["etag"] == etag
-
-    one = await client.get(f"{USER}/documents", params={"namespace": "projects", "prefix": "p3"})
-    assert [row["path"] for row in one.json()["documents"]] == ["p3.json"]
+async def test_the_list_has_pages(client: httpx.AsyncClient, etag: str) -> None:
+    body = patch_body({"op": "add", "path": "/content/summary", "value": "x"}, binding_id="project_doc")
+    path = f"{USER}/documents/projects/p1.json"
+    assert (await client.patch(path, json=body, headers=creating("p1"))).status_code == 201
+    first = (await client.get(f"{USER}/documents", params={"limit": 1})).json()
+    rest = (await client.get(f"{USER}/documents", params={"limit": 1, "cursor": first["next_cursor"]})).json()
+    (project,), (dynamic,) = first["documents"], rest["documents"]
+    assert (project["path"], dynamic["path"], dynamic["etag"]) == ("p1.json", "user_dynamic.json", etag)
+    assert set(project) == {"namespace", "path", "etag", "updated_at", "size", "sequence"}
+    one = await client.get(f"{USER}/documents", params={"namespace": "projects", "prefix": "p"})
+    assert one.json() == {"documents": [project], "next_cursor": None}
 
 
 async def test_an_encoded_slash_is_part_of_the_path(client: httpx.AsyncClient, etag: str) -> None:

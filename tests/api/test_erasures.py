@@ -1,38 +1,78 @@
-"""Erase a user's memory over HTTP: the request, the progress and the receipt."""
+"""Erase a user's memory over HTTP: the request, the receipt, and what the API answers meanwhile."""
 
-from collections.abc import AsyncIterator
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 
-from api.app import create_app
-from api.identity import TokenValidator
+from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import Unavailable, VaultUnavailable
-from memnet.domain.core.scope import UserScope
-from memnet.domain.core.signature import SigningKey
+from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.governance.erasure_receipt import is_signed, read_receipt
 from memnet.operations.governance.erase_user import Erased, erase_user, erase_users
+from memnet.operations.governance.erasure_request import request_erasure
+from memnet.operations.replay.replays import create_conflict
+from memnet.paging import rows
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, changing, code, creating, patch_body
-from tests.api.erasing import (
-    ERASURES,
-    MEMORY,
-    SCOPE,
-    SETTLED,
-    THEN,
-    accepted,
-    advance,
-    drain,
-    finish,
-    live,
-    names,
-    only_accepted,
-    request,
-    work,
-)
+from tests.api.test_conflicts import ALPHA, write
+from tests.api.test_governance import event
+from tests.domain.replay_samples import BASE, details, proposal
+from tests.domain.snapshot_samples import conversation_body
+
+MEMORY, ERASURES = f"{USER}/memory", f"{USER}/erasures"
+SCOPE = UserScope("t1", "u1")
+THEN = "2026-01-01T00:00:00.000000Z"
+SETTLED = "2026-01-01T00:16:00.000000Z"
+SNAPSHOTS = f"{USER}/conversations/c_1/snapshots"
+CONFLICT = f"{USER}/conflicts/cfl-rpl-1-1"
+
+
+async def drain(services: Service) -> None:
+    assert isinstance(services.background, BackgroundTasks)
+    await services.background.drain()
+
+
+async def live(client: httpx.AsyncClient, services: Service, etag: str) -> dict[str, str]:
+    """Store data of every kind; return its ETags and ids."""
+    first = await write(client, BASE, creating())
+    await create_conflict(proposal(base_etag=first), details(), services, rebases=1)
+    alpha = await write(client, {**BASE, "summary": "Another"}, changing(first, "second"))
+    assert (await client.post(f"{USER}/events", json=event("e-1", THEN))).status_code == 201
+    replay = await client.post(SNAPSHOTS, json=conversation_body())
+    assert replay.status_code == 202
+    assert (await client.get(f"{SNAPSHOTS}/s_1")).status_code == 200
+    await drain(services)
+    return {"dynamic": etag, "alpha": alpha, "replay": replay.headers["Location"]}
+
+
+async def request(client: httpx.AsyncClient, key: str = "forget-1") -> httpx.Response:
+    return await client.delete(MEMORY, headers={"Idempotency-Key": key})
+
+
+def advance(services: Service, seconds: float = 960) -> None:
+    assert isinstance(services.clock, FrozenClock)
+    services.clock.advance(timedelta(seconds=seconds))
+
+
+async def work(services: Service) -> None:
+    """Run the timer at once."""
+    await drain(services)
+    await erase_users(None, services)
+
+
+async def names(services: Service) -> list[str]:
+    return [found.name async for found in rows(partial(services.user_storage.list, SCOPE))]
+
+
+async def only_accepted(services: Service) -> None:
+    """The fence exists and the documents are empty; nothing is removed yet."""
+    actor = Actor("svc-privacy", frozenset())
+    await request_erasure(SCOPE, services, idempotency_key="forget-1", actor=actor)
 
 
 @pytest.fixture
@@ -48,178 +88,135 @@ async def drained(services: Service) -> AsyncIterator[None]:
     await drain(services)
 
 
-class TestRequest:
-    async def test_it_is_accepted_and_run_by_a_timer(self, client: Any, services: Any, lived: Any) -> None:
-        response = await request(client)
-        assert response.status_code == 202
-        result = response.json()
-        assert result == {
-            "erasure_id": result["erasure_id"],
-            "status": "running",
-            "accepted_at": THEN,
-            "removed": {},
-            "failing": {},
-            "settled_at": SETTLED,
-            "receipt": None,
-        }
-        await work(services)
-        assert await names(services) == []
-        result = (await client.get(f"{ERASURES}/{result['erasure_id']}")).json()
-        assert (result["status"], result["failing"], result["receipt"]) == ("running", {}, None)
-        assert result["removed"]["documents"] == 2
-        assert result["removed"].keys() >= {"keys", "audit", "events", "snapshots", "replays", "conflicts", "accesses"}
-        assert result["removed"].keys() >= {"marks", "index_documents", "messages"}
-
-    async def test_an_idempotency_key_is_required(self, client: Any, services: Any, lived: Any) -> None:
-        before = await names(services)
-        for headers in ({}, {"Idempotency-Key": ""}, {"Idempotency-Key": "x" * 256}):
-            response = await client.delete(MEMORY, headers=headers)
-            assert (response.status_code, code(response)) == (400, "IDEMPOTENCY_KEY_REQUIRED")
-        assert await names(services) == before
-        assert await services.erasures.read(SCOPE) is None
-
-    async def test_while_it_runs_the_same_request_returns_it_and_another_is_refused(
-        self, client: Any, services: Any, lived: Any
-    ) -> None:
-        first = await accepted(client)
-        for _ in ("at once", "when all is removed"):
-            assert await accepted(client) == first
-            response = await request(client, "forget-2")
-            assert (response.status_code, code(response)) == (409, "ERASURE_RUNNING")
-            assert response.json()["error"]["details"] == {"erasure_id": first}
-            await work(services)
-        await finish(services)
-        made = await client.patch(DYNAMIC, json=patch_body(), headers=creating("afresh"))
-        # Neither of them removes what has been written since.
-        assert await accepted(client) == first
-        assert (await client.get(DYNAMIC)).headers["ETag"] == made.headers["ETag"]
-
-    async def test_the_key_of_an_ended_erasure_returns_its_receipt_and_removes_nothing(
-        self, client: Any, services: Any, lived: Any
-    ) -> None:
-        erasure_id = await accepted(client)
-        await finish(services)
-        made = await client.patch(DYNAMIC, json=patch_body(), headers=creating("afresh"))
-        assert made.status_code == 201
-        response = await request(client)
-        assert response.status_code == 202
-        result = response.json()
-        assert (result["erasure_id"], result["status"], result["settled_at"]) == (erasure_id, "complete", None)
-        assert result["receipt"]["erasure_id"] == erasure_id
-        await drain(services)
-        advance(services)
-        assert await erase_users(None, services) == {}
-        assert (await client.get(DYNAMIC)).headers["ETag"] == made.headers["ETag"]
-
-
-class TestGet:
-    async def test_the_receipt_can_be_verified(self, client: Any, services: Any, lived: Any) -> None:
-        erasure_id = await accepted(client)
-        await finish(services)
-        response = await client.get(f"{ERASURES}/{erasure_id}")
-        assert response.status_code == 200
-        result = response.json()
-        assert (result["status"], result["failing"], result["settled_at"]) == ("complete", {}, None)
-        receipt = read_receipt(canonical(result["receipt"]))
-        (key,) = await services.signing.public_keys()
-        assert is_signed(receipt, key)
-        assert receipt.is_of(SCOPE)
-        assert receipt.members["requested_by"] == "svc-a"
-        assert result["removed"] == result["receipt"]["removed"]
-        assert receipt.data == await services.erasures.read_receipt("t1", erasure_id)
-
-    async def test_a_partial_erasure_lists_what_remains_and_why(self, client: Any, services: Any, lived: Any) -> None:
-        assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
-        before = await names(services)
-        response = await request(client)
-        assert response.status_code == 202
-        result = response.json()
-        assert (await client.get(f"{ERASURES}/{result['erasure_id']}")).json() == result
-        assert (result["status"], result["removed"], result["settled_at"]) == ("partial", {}, None)
-        remains = {one["kind"]: one for one in result["receipt"]["remaining"]}
-        assert remains["documents"] == {
-            "kind": "documents",
-            "count": 2,
-            "reason": "legal_hold",
-            "covers": "user",
-            "until": None,
-        }
-        assert await names(services) == before
-        changed = await client.patch(DYNAMIC, json=patch_body(), headers=changing(lived["dynamic"], "goes-on"))
-        assert changed.status_code == 200
-
-    async def test_while_it_runs_no_hold_is_placed_on_the_user(self, client: Any, services: Any, lived: Any) -> None:
-        await accepted(client)
-        response = await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})
-        assert (response.status_code, code(response)) == (409, "ERASURE_RUNNING")
-        assert (await client.get(f"{USER}/legal-hold")).json() == {"held": False, "holds": [], "changes": []}
-        await finish(services)
-        assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
-
-    async def test_an_erasure_of_another_user_is_not_found(self, client: Any, services: Any, lived: Any) -> None:
-        erasure_id = await accepted(client)
-        for _ in ("while it runs", "after it has ended"):
-            for user in ("u10", "u", "u2"):
-                response = await client.get(f"/v1/tenants/t1/users/{user}/erasures/{erasure_id}")
-                assert (response.status_code, code(response)) == (404, "ERASURE_NOT_FOUND")
-            assert (await client.get(f"{ERASURES}/{erasure_id}")).status_code == 200
-            if await services.erasures.read(SCOPE) is not None:
-                await finish(services)
-        response = await client.get(f"{ERASURES}/never")
-        assert (response.status_code, code(response)) == (404, "ERASURE_NOT_FOUND")
-        response = await client.get(f"{ERASURES}/.x")
-        assert (response.status_code, code(response)) == (400, "INVALID_IDENTIFIER")
-
-
-# What fails.
-
-
-class VaultDown:
-    """A vault that gives no key to sign with."""
-
-    async def newest(self) -> SigningKey:
-        raise VaultUnavailable()
-
-    async def public_keys(self) -> list[Any]:
-        raise VaultUnavailable()
-
-    async def rotate(self) -> SigningKey:
-        raise VaultUnavailable()
-
-
-async def test_without_a_vault_no_erasure_starts(
-    client: Any, services: Any, validator: TokenValidator, lived: Any
-) -> None:
-    before = await names(services)
-    without = create_app(replace(services, signing=VaultDown()), validator)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(without), base_url="http://memnet.test") as asked:
-        asked.headers["Authorization"] = client.headers["Authorization"]
-        response = await request(asked)
-    assert (response.status_code, code(response)) == (503, "VAULT_UNAVAILABLE")
-    assert await services.erasures.read(SCOPE) is None
-    assert await names(services) == before
-    assert (await client.get(DYNAMIC)).headers["ETag"] == lived["dynamic"]
-    changed = await client.patch(DYNAMIC, json=patch_body(), headers=changing(lived["dynamic"], "goes-on"))
-    assert changed.status_code == 200
-
-
-async def test_a_failing_store_is_reported_until_it_succeeds(client: Any, services: Any, lived: Any) -> None:
-    inner = services.queue
-
-    class Down:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(inner, name)
-
-        async def purge(self, scope: UserScope) -> int:
-            raise Unavailable(dependency="service_bus")
-
-    failing = replace(services, queue=Down())
-    await only_accepted(services)
-    assert await erase_user(SCOPE, failing) is Erased.FAILING
-    erasure_id = await accepted(client, "forget-1")
+async def test_it_is_accepted_and_run_by_a_timer(client: Any, services: Any, lived: Any) -> None:
+    response = await request(client)
+    assert response.status_code == 202
+    result = response.json()
+    assert result == {
+        "erasure_id": result["erasure_id"],
+        "status": "running",
+        "accepted_at": THEN,
+        "removed": {},
+        "failing": {},
+        "settled_at": SETTLED,
+        "receipt": None,
+    }
+    refused = await request(client, "forget-2")
+    assert (refused.status_code, code(refused)) == (409, "ERASURE_RUNNING")
+    assert refused.json()["error"]["details"] == {"erasure_id": result["erasure_id"]}
+    held = await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})
+    assert (held.status_code, code(held)) == (409, "ERASURE_RUNNING")
     await work(services)
-    result = (await client.get(f"{ERASURES}/{erasure_id}")).json()
-    assert (result["status"], result["failing"]) == ("running", {})
-    assert await erase_user(SCOPE, failing) is Erased.FAILING
-    result = (await client.get(f"{ERASURES}/{erasure_id}")).json()
-    assert (result["status"], result["failing"]) == ("running", {"queues": "UNAVAILABLE"})
+    assert await names(services) == []
+    result = (await client.get(f"{ERASURES}/{result['erasure_id']}")).json()
+    assert (result["status"], result["failing"], result["receipt"]) == ("running", {}, None)
+    assert result["removed"]["documents"] == 2
+
+
+async def test_an_idempotency_key_is_required(client: Any, services: Any, lived: Any) -> None:
+    before = await names(services)
+    for headers in ({}, {"Idempotency-Key": ""}, {"Idempotency-Key": "x" * 256}):
+        response = await client.delete(MEMORY, headers=headers)
+        assert (response.status_code, code(response)) == (400, "IDEMPOTENCY_KEY_REQUIRED")
+    assert await names(services) == before
+    assert await services.erasures.read(SCOPE) is None
+
+
+async def test_the_receipt_can_be_verified(client: Any, services: Any, lived: Any) -> None:
+    erasure_id = (await request(client)).json()["erasure_id"]
+    await work(services)
+    advance(services)
+    assert await erase_users(None, services) == {Erased.FINISHED: 1}
+    response = await client.get(f"{ERASURES}/{erasure_id}")
+    assert response.status_code == 200
+    result = response.json()
+    assert (result["status"], result["failing"], result["settled_at"]) == ("complete", {}, None)
+    receipt = read_receipt(canonical(result["receipt"]))
+    (key,) = await services.signing.public_keys()
+    assert is_signed(receipt, key)
+    assert receipt.is_of(SCOPE)
+    assert receipt.members["requested_by"] == "svc-a"
+    assert result["removed"] == result["receipt"]["removed"]
+
+
+async def test_a_partial_erasure_lists_what_remains_and_why(client: Any, services: Any, lived: Any) -> None:
+    assert (await client.put(f"{USER}/legal-hold", json={"reason": "case 1"})).status_code == 200
+    response = await request(client)
+    assert response.status_code == 202
+    result = response.json()
+    assert (await client.get(f"{ERASURES}/{result['erasure_id']}")).json() == result
+    assert (result["status"], result["removed"], result["settled_at"]) == ("partial", {}, None)
+    kept = {"kind": "documents", "count": 2, "reason": "legal_hold", "covers": "user", "until": None}
+    assert kept in result["receipt"]["remaining"]
+
+
+@pytest.mark.parametrize(
+    ("erasure_id", "status", "expected"), [("never", 404, "ERASURE_NOT_FOUND"), (".x", 400, "INVALID_IDENTIFIER")]
+)
+async def test_an_unknown_erasure_is_refused(client: Any, erasure_id: str, status: int, expected: str) -> None:
+    response = await client.get(f"{ERASURES}/{erasure_id}")
+    assert (response.status_code, code(response)) == (status, expected)
+
+
+async def test_every_write_is_refused_meanwhile(client: Any, services: Any, lived: Any) -> None:
+    await only_accepted(services)
+    before = await names(services)
+    project = {"schema_id": "memory.project", "schema_version": "1.0.0", "content": BASE}
+    put = {"profile_id": "project-copilot-v1", "binding_id": "project_doc", "document": project}
+    calls: list[tuple[str, str, Any, dict[str, str]]] = [
+        ("PATCH", DYNAMIC, patch_body(), creating()),  # The request that created it.
+        ("PATCH", DYNAMIC, patch_body(), changing(lived["dynamic"], "k1")),
+        ("PUT", ALPHA, put, changing(lived["alpha"], "k2")),
+        ("PUT", ALPHA.replace("alpha", "beta"), put, creating("k3")),
+        ("DELETE", ALPHA, {}, changing(lived["alpha"], "k4")),
+        *(("POST", f"{USER}/events", event(event_id, THEN), {}) for event_id in ("e-1", "e-2")),
+        ("POST", SNAPSHOTS, conversation_body(), {}),
+        ("POST", f"{CONFLICT}:retry", {}, {}),
+        ("POST", f"{CONFLICT}:discard", {"note": "over"}, {}),
+        ("POST", f"{lived['replay']}:retry", {}, {}),
+    ]
+    for method, url, body, headers in calls:
+        response = await client.request(method, url, json=body, headers=headers)
+        assert (response.status_code, code(response)) == (409, "ERASURE_RUNNING"), (method, url, headers, response.text)
+        await drain(services)
+    assert await names(services) == before
+
+
+async def keys_gone(services: Service) -> None:
+    """The keys are removed first: the rest cannot be decrypted."""
+    await only_accepted(services)
+    async for found in rows(partial(services.user_storage.list, SCOPE)):
+        if found.name.startswith(f"{SCOPE.prefix}keys/"):
+            await services.user_storage.delete(SCOPE, found, known_at=services.clock.now())
+
+
+async def all_gone(services: Service) -> None:
+    """Everything is removed; the quiescence time has not passed."""
+    await only_accepted(services)
+    assert await erase_user(SCOPE, services) is Erased.WAITING
+
+
+@pytest.mark.parametrize("moment", [only_accepted, keys_gone, all_gone])
+async def test_reads_do_not_fail_meanwhile(
+    client: Any, services: Any, lived: Any, moment: Callable[[Service], Awaitable[None]]
+) -> None:
+    await moment(services)
+    for url in (
+        "documents",
+        "audit",
+        "audit?namespace=projects&path=alpha.json",
+        "accesses",
+        "conflicts",
+        "legal-hold",
+    ):
+        assert (await client.get(f"{USER}/{url}")).status_code == 200, url
+    for url in (DYNAMIC, f"{DYNAMIC}?as_of=2026-01-01T00:00:00Z", ALPHA):
+        assert (await client.get(url)).status_code == 404, url
+    for url in (f"{SNAPSHOTS}/s_1", lived["replay"]):
+        assert (await client.get(url)).status_code in (200, 404, 409), url
+    for url, body in (
+        ("events:search", {}),
+        ("context:assemble", {"profile_id": "project-copilot-v1"}),
+        ("retention:apply?dry_run=true", {}),
+    ):
+        assert (await client.post(f"{USER}/{url}", json=body)).status_code in (200, 409), url

@@ -1,24 +1,19 @@
 """Events over HTTP: written once, found by words and filters, never anybody else's."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.errors import Unavailable
 from memnet.service import Service
-from memnet.stores import Search
-from tests.api.conftest import USER, Token, bearer, code
+from tests.api.conftest import USER, code
 from tests.domain.event_samples import event_body, stored_event
 
 EVENTS, SEARCH = f"{USER}/events", f"{USER}/events:search"
-OTHERS = ("/v1/tenants/t1/users/u2", "/v1/tenants/t2/users/u1", "/v1/tenants/t1/users/u10")
 
 
 async def write(
@@ -67,22 +62,13 @@ async def test_an_id_of_the_service_s_own_is_400_so_no_replay_finds_its_event_s_
     assert await found(client, query="lifecycle") == []
 
 
-@pytest.mark.parametrize("members", [{"tenant_id": "t2"}, {"user_id": "u2"}])
-async def test_an_event_that_names_somebody_else_is_400(client: httpx.AsyncClient, members: dict[str, str]) -> None:
-    response = await write(client, **members)
-    assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
-    assert await found(client) == []
-
-
 @pytest.mark.parametrize(
     "body",
     [
         {},
         {**event_body(), "surprise": 1},
         {**event_body(), "event_id": "a/b"},
-        {**event_body(), "timestamp": "yesterday"},
-        {**event_body(), "digest": ""},
-        {**event_body(), "keywords": ["x"] * 65},
+        {**event_body(), "tenant_id": "t2"},
         {**event_body(), "evidence": {"note": "x" * 9000}},
         [],
         None,
@@ -95,25 +81,14 @@ async def test_what_is_no_event_is_400(client: httpx.AsyncClient, body: Any) -> 
 
 
 async def test_filters_narrow_and_pages_join(client: httpx.AsyncClient) -> None:
-    for day in range(1, 6):
+    for day in range(1, 4):
         await write(client, f"e{day}", timestamp=f"2026-01-0{day}T00:00:00Z", service_id=f"s{day % 2}")
-    assert await found(client) == ["e5", "e4", "e3", "e2", "e1"]
-    assert await found(client, **{"from": "2026-01-02T00:00:00Z", "to": "2026-01-04T00:00:00+00:00"}) == ["e3", "e2"]
-    assert await found(client, service_id="s0") == ["e4", "e2"]
-    assert await found(client, project_id="project-alpha", top_k=2) == ["e5", "e4"]
-    assert await found(client, project_id="project-beta") == []
-    assert await found(client, entity="Azure", top_k=2) == ["e5", "e4"]
-    assert await found(client, entity="azure") == []
+    assert await found(client, **{"from": "2026-01-02T00:00:00Z", "to": "2026-01-03T00:00:00+00:00"}) == ["e2"]
+    assert await found(client, service_id="s1", project_id="project-alpha", entity="Azure") == ["e3", "e1"]
     assert await found(client, source_type="mail") == []
-    rows, cursor = [], None
-    while True:
-        body = {"query": "memory", "top_k": 2, "cursor": cursor}
-        page = (await client.post(SEARCH, json=body)).json()
-        rows += [event["event_id"] for event in page["events"]]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    assert sorted(rows) == ["e1", "e2", "e3", "e4", "e5"]
+    first = (await client.post(SEARCH, json={"query": "memory", "top_k": 2})).json()
+    rest = (await client.post(SEARCH, json={"query": "memory", "top_k": 2, "cursor": first["next_cursor"]})).json()
+    assert sorted(event["event_id"] for event in first["events"] + rest["events"]) == ["e1", "e2", "e3"]
 
 
 @pytest.mark.parametrize(
@@ -121,14 +96,8 @@ async def test_filters_narrow_and_pages_join(client: httpx.AsyncClient) -> None:
     [
         ({"top_k": 0}, "MALFORMED_REQUEST"),
         ({"top_k": 101}, "MALFORMED_REQUEST"),
-        ({"top_k": "5"}, "MALFORMED_REQUEST"),
         ({"query": "x" * 1001}, "MALFORMED_REQUEST"),
-        ({"query": 5}, "MALFORMED_REQUEST"),
-        ({"from": "yesterday"}, "MALFORMED_REQUEST"),
         ({"since": "2026-01-01T00:00:00Z"}, "MALFORMED_REQUEST"),
-        ({"tenant_id": "t2"}, "MALFORMED_REQUEST"),
-        ({"user_id": "u2"}, "MALFORMED_REQUEST"),
-        ({"filter": "true"}, "MALFORMED_REQUEST"),
         ({"cursor": ""}, "MALFORMED_REQUEST"),
         ({"cursor": "AAAA"}, "INVALID_CURSOR"),
     ],
@@ -139,63 +108,15 @@ async def test_a_search_that_is_none_is_400(client: httpx.AsyncClient, body: dic
     assert (response.status_code, code(response)) == (400, reason)
 
 
-TEXTS = st.one_of(
-    st.text(max_size=40),
-    st.sampled_from(["' or '1' eq '1", "*", "u2", "tenant_id:t2", "') or (user_id ne '", "/.*/", "secret"]),
-)
-
-
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
-@given(
-    text=TEXTS,
-    filters=st.dictionaries(
-        st.sampled_from(["service_id", "project_id", "source_type", "entity", "query", "cursor"]), TEXTS
-    ),
-)
-async def test_no_user_gets_the_events_of_another(
-    anonymous: httpx.AsyncClient, token: Token, text: str, filters: dict[str, str]
+async def test_a_search_service_that_is_down_is_reported_and_does_not_make_the_process_unready(
+    client: httpx.AsyncClient, services: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    headers = bearer(token(tid=["t1", "t2"]))
-    for base in OTHERS:
-        body = event_body(
-            "secret", digest=f"secret {text}", service_id="secret", project_ids=["secret"], entities=["secret"]
-        )
-        await anonymous.post(f"{base}/events", json=body, headers=headers)
-    response = await anonymous.post(SEARCH, json={"query": text, **filters}, headers=headers)
-    assert response.status_code in (200, 400)
-    assert response.json().get("events", []) == []
-
-
-class DeadIndex:
-    """A search service that does not answer."""
-
-    async def search(self, *_: Any) -> None:
+    async def fail(*_: object) -> None:
         raise Unavailable(dependency="search")
 
-    upload = create = ping = search
-
-    def new_name(self, suffix: str) -> str:
-        return suffix
-
-
-class TestTrouble:
-    @pytest.fixture
-    def services(self, services: Service) -> Service:
-        dead: Any = DeadIndex()
-        return replace(services, search=Search(dead, services.search.register, services.erasures))
-
-    async def test_an_event_is_stored_all_the_same(self, client: httpx.AsyncClient, services: Service) -> None:
-        response = await write(client)
-        assert (response.status_code, response.json()) == (201, {"event_id": "evt_01", "indexed": False})
-        assert await services.events.get(stored_event().key) == stored_event().data
-        (mark,) = (await services.events.list_marked(limit=10, cursor=None)).items
-        assert mark.key == stored_event().key
-
-    async def test_a_search_service_that_is_down_is_reported_and_does_not_make_the_process_unready(
-        self, client: httpx.AsyncClient
-    ) -> None:
-        ready = await client.get("/health/ready")
-        assert (ready.status_code, ready.json()["checks"]["search"]) == (200, "failed")
+    monkeypatch.setattr(services.search.index, "ping", fail)
+    ready = await client.get("/health/ready")
+    assert (ready.status_code, ready.json()["checks"]["search"]) == (200, "failed")
 
 
 REINDEX = "/v1/tenants/t1/search:reindex"
@@ -213,15 +134,8 @@ async def test_a_reindexing_is_started_and_reported(client: httpx.AsyncClient, s
     assert isinstance(services.background, BackgroundTasks)
     await services.background.drain()
     record = (await client.get(started.headers["Location"])).json()
-    assert record | {"reindex_id": "", "started_at": "", "updated_at": ""} == {
-        "reindex_id": "",
-        "status": "succeeded",
-        "events": 1,
-        "waiting": 0,
-        "removed": 0,
-        "started_at": "",
-        "updated_at": "",
-    }
+    assert record.keys() == {"reindex_id", "status", "events", "waiting", "removed", "started_at", "updated_at"}
+    assert (record["status"], record["events"], record["waiting"], record["removed"]) == ("succeeded", 1, 0, 0)
     assert record["reindex_id"] == started.json()["reindex_id"]
     assert await found(client, query="lifecycle") == ["evt_01"]
 

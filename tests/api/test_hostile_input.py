@@ -1,7 +1,6 @@
 """Hostile input gets a 4xx and changes nothing."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import httpx
 import pytest
@@ -9,8 +8,6 @@ import pytest
 from memnet.settings import Settings
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, USER, changing, code, creating, patch_body
 from tests.sample_settings import sample_settings
-
-DEEP = b"[" * 100_000 + b"]" * 100_000
 
 
 def body_with(ops: bytes) -> bytes:
@@ -20,81 +17,27 @@ def body_with(ops: bytes) -> bytes:
     )
 
 
-def add(path: str, value: Any = "x") -> dict[str, Any]:
-    return {"op": "add", "path": path, "value": value}
-
-
-async def refused(
-    client: httpx.AsyncClient, etag: str, content: bytes, headers: dict[str, str] | None = None
-) -> tuple[int, str]:
-    """Send a PATCH body as it is; return the refusal, having checked that nothing changed."""
-    before = await client.get(DYNAMIC)
-    all_headers = {"Content-Type": "application/json", **changing(etag, "hostile"), **(headers or {})}
-    response = await client.patch(DYNAMIC, content=content, headers=all_headers)
-    after = await client.get(DYNAMIC)
-    assert (after.headers["ETag"], after.content) == (etag, before.content)
-    return response.status_code, code(response)
-
-
 @pytest.mark.parametrize(
-    ("content", "status"),
+    "content",
     [
-        pytest.param(b"", 400, id="empty"),
-        pytest.param(b"{", 400, id="cut off"),
-        pytest.param(b"\xff\xfe{}", 400, id="not UTF-8"),
-        pytest.param(body_with(b'[{"op":"add","path":"/content/preferences/-","value":"\xc3\x28"}]'), 400, id="UTF-8"),
-        pytest.param(body_with(b"[]")[:-1] + b',"reason":"admin_migration"}', 400, id="duplicate member"),
-        pytest.param(
-            body_with(b'[{"op":"add","path":"/content/preferences/-","value":{"a":1,"a":2}}]'), 400, id="duplicate deep"
-        ),
-        pytest.param(body_with(b"[]")[:-1] + b',"confidence":NaN}', 400, id="NaN"),
-        pytest.param(body_with(b"[]")[:-1] + b',"confidence":1e999}', 400, id="infinite"),
-        pytest.param(body_with(b"[]")[:-1] + b',"confidence":true}', 400, id="confidence is a boolean"),
-        pytest.param(body_with(b"[]")[:-1] + b',"confidence":1.01}', 400, id="confidence over 1"),
-        pytest.param(body_with(b"[]")[:-1] + b',"source_time":"yesterday"}', 400, id="source_time"),
-        pytest.param(body_with(b"[]")[:-1] + b',"surprise":1}', 400, id="unknown member"),
-        pytest.param(
-            body_with(b'[{"op":"add","path":"/content/preferences/-","value":123456789012345678901234}]'), 400, id="int"
-        ),
-        pytest.param(
-            body_with(b'[{"op":"add","path":"/content/preferences/-","value":"\\ud800"}]'), 400, id="surrogate"
-        ),
-        pytest.param(body_with(DEEP), 400, id="deep nesting"),
-        pytest.param(b"[]", 400, id="an array"),
-        pytest.param(body_with(b"[1]"), 400, id="an op is a number"),
-        pytest.param(body_with(b'[{"op":"add"}]'), 400, id="op without path"),
-        pytest.param(body_with(b'[{"op":"burn","path":"/content/preferences"}]'), 400, id="unknown op"),
-        pytest.param(body_with(b'[{"op":"add","path":"content","value":1}]'), 400, id="not a pointer"),
-        pytest.param(body_with(b'[{"op":"add","path":"/content/~2","value":1}]'), 400, id="bad escape"),
+        b"",
+        b"\xff\xfe{}",
+        b"[]",
+        body_with(b"[]")[:-1] + b',"reason":"admin_migration"}',
+        body_with(b"[]")[:-1] + b',"confidence":NaN}',
+        body_with(b"[]")[:-1] + b',"source_time":"yesterday"}',
+        body_with(b"[]")[:-1] + b',"surprise":1}',
+        body_with(b"[" * 100_000 + b"]" * 100_000),
+        body_with(b'[{"op":"add"}]'),
+        body_with(b'[{"op":"burn","path":"/content/preferences"}]'),
     ],
+    ids=lambda content: repr(content[-40:]),
 )
-async def test_malformed_bodies(client: httpx.AsyncClient, etag: str, content: bytes, status: int) -> None:
-    assert (await refused(client, etag, content))[0] == status
-
-
-@pytest.mark.parametrize(
-    "op",
-    [
-        add("/contentX/preferences/-"),
-        add("/updated_by"),
-        add("/commit/sequence", 7),
-        add("/content/preferences~1-"),
-        {"op": "move", "from": "/doc_id", "path": "/content/preferences/-"},
-        {"op": "move", "from": "/content/preferences/0", "path": "/updated_by"},
-        {"op": "remove", "path": "/content/preferences/-"},
-        add("/content/preferences/99"),
-        {"op": "test", "path": "/content/preferences/0", "value": "other"},
-        add("/content/preferences/-", {"password": "p"}),
-        add("/content/preferences/-", "x" * 20_000),
-    ],
-    ids=str,
-)
-async def test_ops_that_the_policy_or_the_document_refuses(
-    client: httpx.AsyncClient, etag: str, op: dict[str, Any]
-) -> None:
+async def test_a_malformed_body_changes_nothing(client: httpx.AsyncClient, etag: str, content: bytes) -> None:
     before = await client.get(DYNAMIC)
-    response = await client.patch(DYNAMIC, json=patch_body(op), headers=changing(etag, "hostile"))
-    assert response.status_code in (400, 422), response.text
+    headers = {"Content-Type": "application/json", **changing(etag, "hostile")}
+    response = await client.patch(DYNAMIC, content=content, headers=headers)
+    assert response.status_code == 400
     code(response)
     assert (await client.get(DYNAMIC)).content == before.content
 
@@ -134,21 +77,6 @@ class TestBodyLimit:
         response = await client.patch(DYNAMIC, content=unread(), headers=headers)
         assert (response.status_code, code(response)) == (413, "BODY_TOO_LARGE")
 
-    async def test_a_body_without_a_length_is_cut_off_at_the_limit(self, client: httpx.AsyncClient, etag: str) -> None:
-        sent = 0
-
-        async def endless() -> AsyncIterator[bytes]:
-            nonlocal sent
-            for _ in range(10_000):
-                sent += 100
-                yield b"x" * 100
-
-        response = await client.patch(
-            DYNAMIC, content=endless(), headers={"Content-Type": "application/json", **changing(etag, "k")}
-        )
-        assert (response.status_code, code(response)) == (413, "BODY_TOO_LARGE")
-        assert sent <= 1200
-
     async def test_a_body_at_the_limit_is_read(self, client: httpx.AsyncClient, etag: str) -> None:
         content = body_with(b'[{"op":"add","path":"/content/preferences/-","value":"x"}]').ljust(1000)
         headers = {"Content-Type": "application/json", **changing(etag, "k")}
@@ -161,16 +89,11 @@ class TestBodyLimit:
     [
         ("application/json", None, 200),
         ("application/json; charset=utf-8", None, 200),
-        ("APPLICATION/JSON", None, 200),
         ('application/json;CharSet="UTF-8"', None, 200),
         ("application/json; charset=utf-16", None, 415),
-        ("application/json; charset=latin-1", None, 415),
         ("application/vnd.memnet+json", None, 415),
-        ("application/merge-patch+json", None, 415),
         (None, None, 200),
         ("text/plain", None, 415),
-        ("application/x-www-form-urlencoded", None, 415),
-        ("application/jsonx", None, 415),
         ("", None, 415),
         ("application/json", "identity", 200),
         ("application/json", "gzip", 415),
@@ -194,21 +117,12 @@ async def test_media_types(
     [
         "/v1/tenants/t1/users/u1/documents/user/..%2F..%2Fu2%2Fdocuments%2Fuser%2Fx.json",
         "/v1/tenants/t1/users/u1/documents/user/%2e%2e/x.json",
-        "/v1/tenants/t1/users/u1/documents/user/.hidden",
-        "/v1/tenants/t1/users/u1/documents/user/a//b",
         "/v1/tenants/t1/users/u1/documents/user/a/",
         "/v1/tenants/t1/users/u1/documents/user/a%00b",
-        "/v1/tenants/t1/users/u1/documents/user/a%5Cb",
         "/v1/tenants/t1/users/u1/documents/user/%ff",
-        "/v1/tenants/t1/users/u1/documents/user/u%CC%88",
-        "/v1/tenants/t1/users/u1/documents/user/a%0A",
-        "/v1/tenants/t1/users/u1/documents/user/" + "a/" * 8 + "a",
-        "/v1/tenants/t1/users/u1/documents/user/" + "a" * 129,
         "/v1/tenants/t1/users/u1/documents/%2e%2e/x.json",
-        "/v1/tenants/t1/users/..%2Fu2/documents/user/x.json",
         "/v1/tenants/t1/users/%2e%2e/documents/user/x.json",
         "/v1/tenants/%2e%2e/users/u1/documents/user/x.json",
-        "/v1/tenants/t1/users/u1%0A/documents/user/x.json",
         "/v1/tenants/t1/users//documents/user/x.json",
         "/v1/tenants/t1/users/u1/documents/user/",
     ],
@@ -226,27 +140,22 @@ async def test_no_path_leaves_its_user(client: httpx.AsyncClient, path: str) -> 
     [
         ("/documents?limit=0", "MALFORMED_REQUEST"),
         ("/documents?limit=1001", "MALFORMED_REQUEST"),
-        ("/documents?limit=-1", "MALFORMED_REQUEST"),
-        ("/documents?limit=ten", "MALFORMED_REQUEST"),
-        ("/documents?limit=", "MALFORMED_REQUEST"),
         ("/documents?limit=%D9%A3", "MALFORMED_REQUEST"),
         ("/documents?namespace=..", "INVALID_IDENTIFIER"),
         ("/documents?prefix=../u2", "INVALID_IDENTIFIER"),
-        ("/documents?prefix=/", "INVALID_IDENTIFIER"),
         ("/documents?cursor=nonsense", "INVALID_CURSOR"),
-        ("/documents?cursor=%00", "INVALID_CURSOR"),
         ("/documents?cursor=" + "A" * 4097, "INVALID_CURSOR"),
         ("/documents?cursor=", "INVALID_CURSOR"),
-        ("/documents?namespace=", "INVALID_IDENTIFIER"),
-        ("/audit?cursor=", "INVALID_CURSOR"),
-        ("/audit?namespace=", "INVALID_IDENTIFIER"),
         ("/audit?namespace=user&path=", "INVALID_IDENTIFIER"),
-        ("/audit?cursor=nonsense", "INVALID_CURSOR"),
         ("/audit?cursor=LTU6dXNlci91c2VyX2R5bmFtaWMuanNvbg", "INVALID_CURSOR"),
         ("/audit?path=x.json", "MALFORMED_REQUEST"),
-        ("/audit?namespace=user&path=..", "INVALID_IDENTIFIER"),
-        ("/audit?limit=0", "MALFORMED_REQUEST"),
         ("/documents/user/user_dynamic.json?as_of=" + "1" * 2000, "MALFORMED_REQUEST"),
+        ("/replays?limit=0", "MALFORMED_REQUEST"),
+        ("/replays?cursor=x", "INVALID_CURSOR"),
+        ("/conflicts?status=asleep", "MALFORMED_REQUEST"),
+        ("/conflicts?limit=0", "MALFORMED_REQUEST"),
+        ("/conflicts?cursor=x", "INVALID_CURSOR"),
+        ("/pending?cursor=x", "INVALID_CURSOR"),
         ("/documents?unknown=1", None),
     ],
 )
@@ -266,13 +175,9 @@ async def test_query_parameters(client: httpx.AsyncClient, etag: str, path: str,
         ({"If-Match": "*"}, 400, "INVALID_PRECONDITION"),
         ({"If-Match": '{0}, "other"'}, 400, "INVALID_PRECONDITION"),
         ({"If-Match": ""}, 400, "INVALID_PRECONDITION"),
-        ({"If-Match": '"'}, 400, "INVALID_PRECONDITION"),
-        ({"If-Match": "two words"}, 400, "INVALID_PRECONDITION"),
         ({"If-None-Match": "{0}"}, 400, "INVALID_PRECONDITION"),
-        ({"If-None-Match": "*, *"}, 400, "INVALID_PRECONDITION"),
         ({"If-Match": "W/{0}"}, 412, "ETAG_MISMATCH"),
         ({"If-Match": '"other"'}, 412, "ETAG_MISMATCH"),
-        ({"If-Match": "other"}, 412, "ETAG_MISMATCH"),
     ],
     ids=str,
 )

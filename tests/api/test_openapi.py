@@ -28,7 +28,6 @@ from tests.api.conftest import ALL_ROLES, AUDIENCE, DYNAMIC, ISSUER, KEY_ID, USE
 from tests.api.served import Served
 from tests.sample_settings import sample_settings
 
-DOCUMENT = "/v1/tenants/{tenant_id}/users/{user_id}/documents/{namespace}/{path}"
 BELOW_USER = {"400", "401", "403", "429", "500", "503"}
 WITHOUT_TENANT = BELOW_USER - {"400"}
 WRITE = BELOW_USER | {"200", "404", "409", "412", "428"}

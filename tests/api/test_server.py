@@ -4,10 +4,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
-from memnet.adapters.process.background import BackgroundTasks
-from memnet.service import Service
 from memnet.settings import Settings
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, creating, patch_body
 from tests.api.served import Served, read_until
@@ -17,13 +14,6 @@ from tests.sample_settings import sample_settings
 @pytest.fixture
 def settings() -> Settings:
     return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, max_body_bytes=100_000)
-
-
-@pytest.fixture
-def served(app: FastAPI, services: Service) -> Iterator[Served]:
-    assert isinstance(services.background, BackgroundTasks)
-    with Served(app, services.background) as running:
-        yield running
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import logging
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,8 +12,6 @@ from fastapi import FastAPI
 from api.bounded_request import bounded_request
 from api.request_body import LOWEST_RATE
 from memnet.adapters.memory.ids import SequentialIds
-from memnet.adapters.process.background import BackgroundTasks
-from memnet.service import Service
 from memnet.settings import Settings
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, Token, bearer, creating, patch_body
 from tests.api.served import Served, read_all, read_until
@@ -35,13 +32,6 @@ def deadlines() -> dict[str, float]:
 @pytest.fixture
 def settings(deadlines: dict[str, float]) -> Settings:
     return sample_settings(issuer_url=ISSUER, audience=AUDIENCE, **deadlines)
-
-
-@pytest.fixture
-def served(app: FastAPI, services: Service) -> Iterator[Served]:
-    assert isinstance(services.background, BackgroundTasks)
-    with Served(app, services.background) as running:
-        yield running
 
 
 def slow_reader(served: Served, pipelined: int) -> socket.socket:

@@ -44,12 +44,6 @@ async def test_users_are_distinguished_by_tenant_and_id(
     assert hashes[0] == hashes[2] != hashes[1]
 
 
-async def test_a_head_request_is_logged_as_head(client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
-        await client.head(DYNAMIC)
-    assert last_fields(caplog)["method"] == "HEAD"
-
-
 def test_an_exception_is_logged_without_its_text() -> None:
     try:
         raise ValueError("Jane prefers tea")

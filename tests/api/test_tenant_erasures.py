@@ -6,7 +6,7 @@ from memnet.operations.governance.erase_tenant import erase_tenants
 from memnet.operations.governance.erase_user import erase_users
 from memnet.service import Service
 from tests.api.conftest import USER, code
-from tests.api.erasing import advance, drain, live
+from tests.api.test_erasures import advance, drain, live
 from tests.api.test_governance import event
 
 TENANT = "/v1/tenants/t1"

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -13,8 +12,7 @@ from local.stack.key_vault_server import KeyVault
 from local.stack.search_server import SearchEmulator
 from local.stack.service_bus_server import ServiceBus
 from memnet.domain.core.prerequisite import BootstrapReport, Finding, PrerequisiteStatus
-from memnet.service import Service
-from tests.cli.conftest import Memnet, in_environment, on
+from tests.cli.conftest import Memnet
 from tests.conftest import AzuriteAccount
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
@@ -46,60 +44,39 @@ def nothing_yet(
             container.delete_container()
 
 
-def index_name() -> str | None:
-    async def read(services: Service) -> str | None:
-        layout = await services.search.register.recent()
-        return None if layout is None else layout.serving.name
-
-    return on(in_environment(), read)
-
-
 def test_bootstrap_creates_what_doctor_reports_missing(memnet: Memnet, nothing_yet: str) -> None:
     container, index = f"storage: container {nothing_yet}", "search: index of events"
-    checked = memnet("doctor", "--identity", "api")
+    checked = memnet("doctor")
     assert checked.exit_code == 1
     lines = checked.stdout.splitlines()
     assert f"missing      {container}" in lines
     assert "unknown      storage: reading and writing: the container has to be there first" in lines
     assert [line for line in lines if line.startswith("to create")] == [f"to create    {container}"]
 
-    applied = memnet("bootstrap")
+    applied = memnet("bootstrap", "--identity", "api")
     assert applied.exit_code == 0, applied.output
     lines = applied.stdout.splitlines()
     assert lines.index(f"to create    {container}") < lines.index(f"created      {container}")
     assert f"created      {index}" in lines
     assert lines[-1] == "ok: everything is ready"
-    made = index_name()
-    assert made is not None
-
-    again = memnet("bootstrap", "--identity", "api")
-    assert (again.exit_code, "created  " in again.stdout) == (0, False)
-    ready = {line.split(None, 1)[1].partition(": ")[0] for line in again.stdout.splitlines()[:-1]}
+    ready = {line.split(None, 1)[1].partition(": ")[0] for line in lines if line.startswith("ready")}
     assert ready == {"storage", "search", "queue", "vault", "catalog"}
-    assert index_name() == made
 
 
-def test_missing_parts_of_a_deployment_are_named(
-    memnet: Memnet, nothing_yet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tmp_path / "Config.json"
-    config.write_text('{"UserConfig": {"Namespaces": [{"Name": "n", "Queues": [{"Name": "memnet-replay"}]}]}}')
-    with ServiceBus(log=tmp_path / "log", config=config) as bare:
-        monkeypatch.setenv("MEMNET_QUEUE_URL", bare.url)
-        result = memnet("bootstrap")
-        as_api = memnet("doctor", "--identity", "api", "--vault-read-only")
-    assert result.exit_code == 1
-    by_hand = [line for line in result.stdout.splitlines() if line.startswith("by hand")]
-    assert {line.split()[3].rstrip(":") for line in by_hand} == {
-        "memnet-replay",
-        "memnet-conflicts",
-        "memnet-reindex",
-        "memnet-dead-letters",
-    }
-    assert "wrong        queue: memnet-replay: deploy a queue with sessions" in result.stdout
-    assert "ready        queue: memnet-replay\n" in as_api.stdout
-    assert "vault: making secrets" in result.stdout
-    assert "vault: making secrets" not in as_api.stdout
+def test_findings_are_printed_with_those_to_act_on_last(capsys: pytest.CaptureFixture[str]) -> None:
+    findings = (
+        Finding("queue: a", PrerequisiteStatus.MISSING),
+        Finding("queue: b", PrerequisiteStatus.WRONG, detail="deploy a queue with sessions"),
+        Finding("container", PrerequisiteStatus.MISSING, creatable=True),
+    )
+    command._show(BootstrapReport(findings))
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "wrong        queue: b: deploy a queue with sessions",
+        "missing      container",
+        "to create    container",
+        "by hand      queue: a: missing",
+        "by hand      queue: b: deploy a queue with sessions",
+    ]
 
 
 class Scripted:

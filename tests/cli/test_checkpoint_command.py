@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -80,10 +79,9 @@ def test_all_users_are_signed_for(memnet: Memnet, history: list[bytes]) -> None:
     assert memnet("audit", "sign", "--tenant", "t1").exit_code == 2
 
 
-def test_a_removed_record_with_an_older_document_is_named(
+def test_a_state_with_a_missing_record_is_signed_only_if_an_operator_accepts_it(
     memnet: Memnet, storage: Settings, history: list[bytes], blobs: ContainerClient
 ) -> None:
-    """The newest record is removed and the earlier document restored: its chain alone is intact."""
     with blobs:
         then = all_blobs(blobs)
         change(storage, "fourth")
@@ -92,36 +90,15 @@ def test_a_removed_record_with_an_older_document_is_named(
         [record] = removed
         blobs.delete_blob(record)
         restore(blobs, then, DOCUMENT)
-        change_id = record.rpartition("/")[2].removesuffix(".json")
-        _, dynamic, heads, conclusion = lines(memnet, exit_code=1)
-        assert dynamic.startswith(f"user/user_dynamic.json 3 changes {change_id}: the record is missing: head 1 has")
-        assert heads.endswith("ok")
-        assert conclusion == "broken: 1 of 2 documents"
-        refused = memnet(*SIGN)
-        assert (refused.exit_code, change_id in refused.stderr) == (1, True)
-        assert memnet("audit", "sign").exit_code == 1
-        assert memnet("audit", "sign", "--accept-current-state").exit_code == 2
-        assert memnet(*SIGN, "--accept-current-state").stdout == "signed\n"
-        assert memnet("audit", "sign").stdout == "1 users, 0 signed, 1 unchanged, 0 postponed, 0 broken\n"
-        assert lines(memnet, exit_code=1)[-1] == "broken: 1 of 2 documents"
-        for number in (1, 2):
-            blobs.delete_blob(f"{SCOPE.prefix}heads/{number:012d}.json")
-        assert lines(memnet)[-1] == "ok: 2 documents, 5 changes"
-
-
-def test_a_restored_user_is_named(
-    memnet: Memnet, storage: Settings, history: list[bytes], blobs: ContainerClient
-) -> None:
-    with blobs:
-        memnet(*SIGN)
-        then = all_blobs(blobs)
-        change(storage, "fourth")
-        memnet(*SIGN)
-        for part in ("documents/", "audit/"):
-            restore(blobs, then, f"{SCOPE.prefix}{part}")
-    _, dynamic, _, conclusion = lines(memnet, exit_code=1)
-    assert "the record is missing: head 2 has" in dynamic
-    assert conclusion == "broken: 1 of 2 documents"
+    change_id = record.rpartition("/")[2].removesuffix(".json")
+    _, dynamic, heads, conclusion = lines(memnet, exit_code=1)
+    assert dynamic.startswith(f"user/user_dynamic.json 3 changes {change_id}: the record is missing: head 1 has")
+    assert (heads.endswith("ok"), conclusion) == (True, "broken: 1 of 2 documents")
+    refused = memnet(*SIGN)
+    assert (refused.exit_code, change_id in refused.stderr) == (1, True)
+    assert memnet("audit", "sign").exit_code == 1
+    assert memnet("audit", "sign", "--accept-current-state").exit_code == 2
+    assert memnet(*SIGN, "--accept-current-state").stdout == "signed\n"
 
 
 def test_a_restored_user_with_restored_checkpoints_is_found_by_an_exported_checkpoint(
@@ -138,13 +115,9 @@ def test_a_restored_user_with_restored_checkpoints_is_found_by_an_exported_check
         assert lines(memnet, "--expect-checkpoint", str(kept))[-1] == "ok: 2 documents, 6 changes"
         assert memnet("audit", "checkpoint", *OF_USER).stdout.encode() == kept.read_bytes()
         restore(blobs, then)
-        assert lines(memnet)[-1] == "ok: 2 documents, 5 changes"
         _, dynamic, heads, _ = lines(memnet, "--expect-checkpoint", str(kept), exit_code=1)
         assert heads == "checkpoints: heads/000000000002: the head is missing, and was kept elsewhere"
         assert "the record is missing: head 2 has" in dynamic
-        restore(blobs, {})
-        assert lines(memnet) == ["nothing is stored for user u1 of tenant t1"]
-        assert lines(memnet, "--expect-checkpoint", str(kept), exit_code=1)[-1] == "broken: 2 of 2 documents"
 
 
 def test_another_key_verifies_nothing(memnet: Memnet, signed: Settings, tmp_path: Path) -> None:
@@ -168,38 +141,3 @@ def test_each_key_is_printed_below_its_id(memnet: Memnet, signed: Settings) -> N
     ), found
     head = json.loads(memnet("audit", "checkpoint", *OF_USER).stdout)
     assert f"# {head['key_id']}\n" in found
-
-
-def altered(data: bytes, **members: str) -> bytes:
-    return json.dumps({**json.loads(data), **members}, separators=(",", ":"), sort_keys=True).encode()
-
-
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        (lambda data: altered(data, signed_at="2020-01-01T00:00:00.000000Z"), "000000000001: the signature does not"),
-        (lambda data: data + b" ", "000000000001: the bytes are not those of a head"),
-        (None, "000000000001: the head is missing"),
-    ],
-    ids=["altered", "another byte", "removed"],
-)
-def test_a_tampered_checkpoint_is_named(
-    memnet: Memnet, signed: Settings, blobs: ContainerClient, change: Callable[[bytes], bytes] | None, fault: str
-) -> None:
-    name = f"{SCOPE.prefix}heads/000000000001.json"
-    with blobs:
-        data = blobs.download_blob(name).readall()
-        blobs.delete_blob(name)
-        if change is not None:
-            blobs.upload_blob(name, change(data))
-    *_, heads, conclusion = lines(memnet, exit_code=1)
-    assert heads.startswith(f"checkpoints: heads/{fault}")
-    assert conclusion == "broken: the checkpoints"
-
-
-def test_a_vault_that_does_not_answer_is_named(
-    memnet: Memnet, signed: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEMNET_VAULT_URL", "https://127.0.0.1:9")
-    result = memnet(*VERIFY)
-    assert (result.exit_code, "VAULT_UNAVAILABLE" in result.stderr) == (1, True)

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,14 +13,10 @@ from click.testing import Result
 
 from local.stack.search_server import SearchEmulator
 from local.stack.service_bus_server import ServiceBus
-from memnet.domain.core import signature
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.scope import Actor, Json, UserScope
+from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.signature import SigningKey, to_pem
-from memnet.domain.governance.erasure import fence_name
-from memnet.domain.governance.erasure_receipt import PURPOSE, receipt_name
 from memnet.domain.governance.legal_hold import HoldTarget
-from memnet.domain.sealing.sealing import to_base64
 from memnet.operations.governance.erasure_request import request_erasure
 from memnet.operations.governance.legal_holds import place_hold
 from memnet.service import Service
@@ -32,7 +27,6 @@ from tests.operations.erasure_scenario import ON_U1, U1, ErasureWorld
 PRIVACY = Actor("svc-privacy", frozenset())
 TENANT = ("--tenant", "t1")
 END = ("erasure", "tenant", *TENANT, "--confirm", "t1", "--actor", "svc-privacy")
-HELD = HoldTarget("t1", "u7")
 TIME = r"\d{4}-\d\d-\d\dT[\d:.]+Z"
 
 
@@ -63,20 +57,15 @@ class TestList:
     ) -> None:
         assert memnet("erasure", "list", *TENANT).stdout == "0 running, 0 ended in tenant t1\n"
         first = ask(storage)
+        ask(storage, UserScope("t10", "u1"))
         listed = memnet("erasure", "list", *TENANT).stdout
         running = rf"{first}  running  since {TIME}  0 removed\n1 running, 0 ended in tenant t1\n"
         assert re.fullmatch(running, listed), listed
-        assert memnet("erasure", "run").exit_code == 0
-        other = ask(storage, UserScope("t1", "u2"))
-        assert memnet("erasure", "list", "--tenant", "t2").stdout == "0 running, 0 ended in tenant t2\n"
+        assert memnet("erasure", "run", *TENANT).stdout == "1 finished\n1 erasure\n"
         listed = memnet("erasure", "list", *TENANT).stdout
-        assert re.fullmatch(
-            rf"{other}  running  since {TIME}  0 removed\n"
-            rf"{first}  complete  at {TIME}  [1-9]\d* removed\n"
-            r"1 running, 1 ended in tenant t1\n",
-            listed,
-        ), listed
-        assert "u1" not in listed
+        ended = rf"{first}  complete  at {TIME}  [1-9]\d* removed\n0 running, 1 ended in tenant t1\n"
+        assert re.fullmatch(ended, listed), listed
+        assert memnet("erasure", "list", "--tenant", "t10").stdout.endswith("1 running, 0 ended in tenant t10\n")
 
     def test_remaining_items_are_counted(self, memnet: Memnet, storage: Settings, history: list[bytes]) -> None:
         on(storage, lambda services: place_hold(HoldTarget("t1", "u1"), "litigation", services, actor=PRIVACY))
@@ -85,39 +74,8 @@ class TestList:
         listed = memnet("erasure", "list", *TENANT).stdout
         assert re.search(rf"^{erasure_id}  partial  at {TIME}  0 removed  [1-9]\d* remain$", listed, re.MULTILINE)
 
-    def test_an_unreadable_receipt_is_reported(self, memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
-        with blobs:
-            blobs.upload_blob(receipt_name("t1", "e1"), b"{}")
-        result = memnet("erasure", "list", *TENANT)
-        assert (result.exit_code, "HISTORY_CORRUPT" in result.stderr) == (1, True)
-
 
 class TestRun:
-    def test_all_erasures_or_those_of_one_tenant_are_run(
-        self, memnet: Memnet, storage: Settings, history: list[bytes], blobs: ContainerClient
-    ) -> None:
-        ask(storage)
-        ask(storage, UserScope("t10", "u1"))
-        assert memnet("erasure", "run", *TENANT).stdout == "1 finished\n1 erasure\n"
-        with blobs:
-            left = list(blobs.list_blob_names())
-        assert [name for name in left if not name.startswith(("erasures/t1/", "catalog/"))] == [
-            fence_name(UserScope("t10", "u1"))
-        ]
-        assert memnet("erasure", "run").stdout == "1 finished\n1 erasure\n"
-
-    def test_an_erasure_waits_for_the_longer_of_two_quiescence_times(
-        self, memnet: Memnet, storage: Settings, history: list[bytes], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """The process that accepted it and the process that runs it may have different settings."""
-        accepted_with, run_with = ("0", "960"), ("960", "0")
-        for number, (accepted, run) in enumerate((accepted_with, run_with)):
-            monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", accepted)
-            ask(in_environment(), UserScope(f"t{number}", "u1"))
-            monkeypatch.setenv("MEMNET_ERASURE_QUIESCENCE_SECONDS", run)
-            result = memnet("erasure", "run", "--tenant", f"t{number}")
-            assert (result.exit_code, result.stdout) == (0, "1 waiting\n1 erasure\n")
-
     def test_a_failing_store_is_named(self, memnet: Memnet, storage: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
         erasure_id = ask(storage)
         monkeypatch.setenv("MEMNET_QUEUE_URL", "sb://127.0.0.1:1")
@@ -126,15 +84,6 @@ class TestRun:
         listed = memnet("erasure", "list", *TENANT).stdout
         assert re.search(rf"^{erasure_id}  running  .* removed  queues: UNAVAILABLE$", listed, re.MULTILINE), listed
 
-    def test_an_unreadable_fence_fails_and_stays(
-        self, memnet: Memnet, storage: Settings, blobs: ContainerClient
-    ) -> None:
-        with blobs:
-            blobs.upload_blob(fence_name(SCOPE), b"{}")
-            result = memnet("erasure", "run")
-            assert (result.exit_code, result.stdout) == (1, "1 failing\n1 erasure\n")
-            assert list(blobs.list_blob_names()) == [fence_name(SCOPE)]
-
     @pytest.mark.parametrize("command", ["list", "run"])
     def test_an_invalid_tenant_is_a_usage_error(self, memnet: Memnet, command: str) -> None:
         assert memnet("erasure", command, "--tenant", "../t1").exit_code == 2
@@ -142,29 +91,19 @@ class TestRun:
 
 class TestTenant:
     def test_a_user_on_hold_is_kept_and_named(
-        self, memnet: Memnet, storage: Settings, blobs: ContainerClient, tmp_path: Path
+        self, memnet: Memnet, storage: Settings, history: list[bytes], tmp_path: Path
     ) -> None:
-        async def fill(services: Service) -> None:
-            world = ErasureWorld(services)
-            for scope in (UserScope("t1", "u7"), UserScope("t1", "u8"), UserScope("t10", "u1")):
-                await world.patch(scope, "first")
-                await world.event(scope, "evt-1")
-            await place_hold(HELD, "litigation", services, actor=PRIVACY)
-
-        on(storage, fill)
-        others, before = left(blobs, "t10"), {name for name in left(blobs) if "u7" in name.split("/")}
+        on(storage, lambda services: place_hold(ON_U1, "litigation", services, actor=PRIVACY))
         assert json.loads(memnet(*END).stdout)["status"] == "running"
-        partial = finish(memnet)
-        assert (partial["status"], partial["users"], len(partial["receipt"]["users_held"])) == ("partial", 1, 1)
-        assert (left(blobs), left(blobs, "t10")) == (before, others)
+        while (partial := json.loads(memnet("erasure", "tenant", *TENANT).stdout))["receipt"] is None:
+            assert memnet("erasure", "run").exit_code == 0
         kept = Kept(memnet, tmp_path, canonical(partial["receipt"]), memnet("audit", "keys").stdout)
-        lines = kept.verify(*TENANT, "--user", "u7").stdout.splitlines()
+        lines = kept.verify(*OF_USER).stdout.splitlines()
         assert lines[0].endswith("of tenant t1, partial")
-        assert lines[2:4] == ["users: 1 erased, 1 kept under a legal hold", "user u7: kept under a legal hold"]
+        assert lines[2:4] == ["users: 0 erased, 1 kept under a legal hold", "user u1: kept under a legal hold"]
         assert "user u8: not among the kept users" in kept.verify(*TENANT, "--user", "u8").stdout
         assert kept.verify("--tenant", "t10", "--user", "u1").exit_code == 1
-        for altered in ({"users": 2}, {"users_held": [], "status": "complete"}, {"tenant_id": "t10"}):
-            assert kept.verify(data=canonical({**partial["receipt"], **altered})).exit_code == 1
+        assert kept.verify(data=canonical({**partial["receipt"], "users": 2})).exit_code == 1
 
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),
@@ -188,22 +127,6 @@ class TestTenant:
         assert list(blobs.list_blob_names()) == []
 
 
-def finish(memnet: Memnet) -> Json:
-    """Run the erasure of the tenant until it has its receipt; return its last status."""
-    for _ in range(4):
-        assert memnet("erasure", "run").exit_code == 0
-        status = json.loads(memnet("erasure", "tenant", *TENANT).stdout)
-        if status["receipt"]:
-            return status
-    raise AssertionError(status)
-
-
-def left(blobs: ContainerClient, tenant: str = "t1") -> set[str]:
-    """The names of the tenant's blobs, without the receipts and the tenant's own record."""
-    parts = ((name, name.replace(".json", "").split("/")) for name in blobs.list_blob_names())
-    return {name for name, found in parts if tenant in found and found[0] not in ("erasures", "ended")}
-
-
 class Kept:
     """A receipt and the public keys as files; `verify` uses nothing else."""
 
@@ -217,15 +140,8 @@ class Kept:
         return self.memnet("erasure", "verify", str(self.file), "--public-key", str(self.keys), *arguments)
 
 
-@dataclass(frozen=True)
-class Signed:
-    """A receipt of a service in memory, and its public keys."""
-
-    receipt: bytes
-    keys: str
-
-
-async def signed(*, on_hold: bool) -> Signed:
+async def ended_in_memory(*, on_hold: bool) -> tuple[bytes, str]:
+    """The receipt of a service in memory, and its public keys."""
     world = ErasureWorld()
     await world.live(U1)
     if on_hold:
@@ -236,18 +152,13 @@ async def signed(*, on_hold: bool) -> Signed:
     receipt = await world.services.erasures.read_receipt("t1", status.erasure_id)
     assert receipt is not None
     keys = await world.services.signing.public_keys()
-    return Signed(receipt, "".join(f"# {key.key_id}\n{to_pem(key)}" for key in keys))
-
-
-@pytest.fixture(scope="module")
-def complete() -> Signed:
-    return asyncio.run(signed(on_hold=False))
+    return receipt, "".join(f"# {key.key_id}\n{to_pem(key)}" for key in keys)
 
 
 @pytest.fixture
-def kept(memnet: Memnet, complete: Signed, tmp_path: Path) -> Kept:
+def kept(memnet: Memnet, tmp_path: Path) -> Kept:
     """The receipt of a complete erasure."""
-    return Kept(memnet, tmp_path, complete.receipt, complete.keys)
+    return Kept(memnet, tmp_path, *asyncio.run(ended_in_memory(on_hold=False)))
 
 
 class TestVerify:
@@ -275,54 +186,21 @@ class TestVerify:
             assert kept.verify(*OF_USER, data=data).exit_code == 0
 
     @pytest.mark.parametrize(
-        "change",
+        ("change", "fault"),
         [
-            {
-                "status": "partial",
-                "remaining": [{"kind": "x", "count": 1, "reason": "r", "covers": "c", "until": None}],
-            },
-            {"finished_at": "2020-01-01T00:00:00.000000Z"},
-            {"removed": {}},
-            {"clean_scans": 3},
-            {"requested_by": "svc-other"},
-            {"user_hash": "0" * 64},
-            {"tenant_id": "t2"},
-            {"recoverable_until": "2030-01-01T00:00:00.000000Z"},
-            {"signature": to_base64(bytes(64))},
-        ],
-        ids=lambda change: next(iter(change)),
-    )
-    def test_an_altered_receipt_is_not_genuine(self, kept: Kept, change: dict[str, Json]) -> None:
-        result = kept.verify(data=canonical({**json.loads(kept.receipt), **change}))
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert "not signed by any of these keys" in result.stderr
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda data: data[:-1],
-            lambda data: b"[]",
-            lambda data: b"\xff",
-            lambda data: data[:-1] + b',"status":"complete"}',
+            (lambda data: data.replace(b'"requested_by":"svc-', b'"requested_by":"xxx-'), "not signed by any of these"),
+            (lambda data: data[:-1], "not a receipt as the service wrote it"),
+            (lambda _: b"[]", "not a receipt as the service wrote it"),
         ],
     )
-    def test_other_bytes_are_not_a_receipt(self, kept: Kept, change: Callable[[bytes], bytes]) -> None:
+    def test_altered_bytes_are_not_genuine(self, kept: Kept, change: Callable[[bytes], bytes], fault: str) -> None:
         result = kept.verify(data=change(kept.receipt))
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert "not a receipt as the service wrote it" in result.stderr
+        assert (result.exit_code, result.stdout, fault in result.stderr) == (1, "", True)
 
-    def test_a_receipt_signed_with_another_key_or_purpose_is_not_genuine(self, kept: Kept) -> None:
-        stranger = SigningKey("v1", b"s" * 32)
-        kept.keys.write_text(to_pem(stranger.public), "utf-8")
-        assert "not signed by any of these keys" in kept.verify().stderr
-        # Also if it names the service's key, or is signed for another purpose.
-        members = json.loads(kept.receipt)
-        for key_id, purpose in ((members["key_id"], PURPOSE), (stranger.public.key_id, "memnet-head-1")):
-            unsigned = {name: value for name, value in members.items() if name != "signature"} | {"key_id": key_id}
-            signed = to_base64(signature.sign(stranger, purpose, canonical(unsigned)))
-            result = kept.verify(data=canonical(unsigned | {"signature": signed}))
-            assert (result.exit_code, result.stdout) == (1, "")
-            assert "not signed by any of these keys" in result.stderr
+    def test_a_receipt_signed_with_another_key_is_not_genuine(self, kept: Kept) -> None:
+        kept.keys.write_text(to_pem(SigningKey("v1", b"s" * 32).public), "utf-8")
+        result = kept.verify()
+        assert (result.exit_code, "not signed by any of these keys" in result.stderr) == (1, True)
 
     def test_invalid_arguments_are_a_usage_error(self, kept: Kept) -> None:
         for arguments in (("--tenant", "t1"), ("--user", "u1"), ("--tenant", "..", "--user", "u1")):
@@ -332,8 +210,7 @@ class TestVerify:
         assert (result.exit_code, "there is no public key in it" in result.stderr) == (2, True)
 
     def test_a_partial_receipt_lists_what_remains(self, memnet: Memnet, tmp_path: Path) -> None:
-        partial = asyncio.run(signed(on_hold=True))
-        result = Kept(memnet, tmp_path, partial.receipt, partial.keys).verify(*OF_USER)
+        result = Kept(memnet, tmp_path, *asyncio.run(ended_in_memory(on_hold=True))).verify(*OF_USER)
         assert result.exit_code == 0, result.stderr
         lines = result.stdout.splitlines()
         assert lines[0].endswith(" of user u1 of tenant t1, partial")

@@ -1,20 +1,15 @@
 """`memnet retention` and `memnet legal-hold` on Azurite."""
 
 import json
-from dataclasses import replace
-from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from azure.storage.blob import ContainerClient
 
-from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.events.event import Event
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.legal_holds import place_hold
-from memnet.operations.governance.retention import apply_retention
 from memnet.service import Service
 from memnet.settings import Settings
 from tests.cli.conftest import Memnet, on
@@ -73,31 +68,6 @@ def test_the_rules_apply_as_of_another_time(memnet: Memnet, history: list[bytes]
     assert memnet("audit", "verify", "--tenant", "t1", "--user", "u1").exit_code == 0
 
 
-async def apply_in_a_year(services: Service) -> None:
-    later = FrozenClock(services.clock.now() + timedelta(days=366))
-    await apply_retention(UserScope("t1", "u1"), replace(services, clock=later), as_of=None, dry_run=False)
-
-
-def test_a_shortened_history_verifies_and_rebuilds(
-    memnet: Memnet, storage: Settings, history: list[bytes], blobs: ContainerClient, tmp_path: Path
-) -> None:
-    on(storage, apply_in_a_year)
-    names = [blob.name for blob in blobs.list_blobs(name_starts_with="tenants/t1/users/u1/")]
-    assert len([name for name in names if "/audit/" in name]) == 2
-    assert len([name for name in names if "/baselines/" in name]) == 2
-    verified = memnet("audit", "verify", "--tenant", "t1", "--user", "u1")
-    assert verified.exit_code == 0, verified.output
-    assert memnet("audit", "rebuild", "--tenant", "t1", "--user", "u1", "--out", str(tmp_path / "out")).exit_code == 0
-    assert (tmp_path / "out" / "user" / "user_dynamic.json" / "3.json").read_bytes() == history[2]
-
-
-def test_a_future_time_needs_a_dry_run(memnet: Memnet, storage: Settings) -> None:
-    write(storage, "u1")
-    result = memnet("retention", "apply", "--tenant", "t1", "--as-of", "2999-01-01T00:00:00Z")
-    assert result.exit_code == 1
-    assert "MALFORMED_REQUEST" in result.stderr
-
-
 def test_a_hold_is_listed_and_blocks_deletion(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
     write(storage, "u1", "u2")
     assert memnet("legal-hold", "list", "--tenant", "t1").stdout == "0 legal holds in tenant t1\n"
@@ -120,16 +90,6 @@ def test_an_unreadable_item_is_counted_and_fails(memnet: Memnet, storage: Settin
     result = memnet("retention", "apply", "--tenant", "t1")
     assert result.exit_code == 1
     assert ", 1 unreadable\n" in result.stdout
-
-
-def test_an_unreadable_hold_blocks_deletion(memnet: Memnet, storage: Settings, blobs: ContainerClient) -> None:
-    write(storage, "u1")
-    blobs.upload_blob("holds/t1/tenant/000000000001.json", b"{}")
-    result = memnet("retention", "apply", "--tenant", "t1")
-    assert result.exit_code == 1
-    assert "1 failed" in result.stdout
-    assert len(events(blobs)) == 1
-    assert memnet("legal-hold", "list", "--tenant", "t1").exit_code == 1
 
 
 def test_a_tenant_without_users_has_nothing_to_delete(memnet: Memnet, storage: Settings) -> None:

@@ -85,8 +85,6 @@ def test_refreshing_sends_stale_facts_back_for_confirmation(memnet: Memnet, memo
     assert shown[2].startswith('  - /durable_facts {"confidence":0.9,')
     assert '"proposed_by":"memnet-worker"' in shown[3]
     assert memnet("refresh", *OF_USER).exit_code == 0
-    audited = memnet("audit", "verify", *OF_USER)
-    assert audited.exit_code == 0, audited.output
 
 
 def test_a_refused_change_fails(
@@ -111,30 +109,10 @@ def test_an_invalid_user_is_a_usage_error(memnet: Memnet, storage: Settings) -> 
     assert memnet("compact", "--tenant", "t1", "--user", "../u").exit_code == 2
 
 
-def test_a_changed_text_under_a_released_version_stops_the_command(
-    memnet: Memnet, memory: Settings, blobs: ContainerClient
-) -> None:
-    before = version(memory)
-    name = "catalog/prompt/project-copilot/1.0.0.json"
-    blobs.upload_blob(name, b'"Another prompt."', overwrite=True)
-    result = memnet("compact", *OF_USER)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "CATALOG_CONFLICT: Used before with a different text: prompt project-copilot 1.0.0. Raise" in result.stderr
-    assert version(memory) == before
-    checked = memnet("doctor")
-    assert checked.exit_code == 1
-    assert "wrong        catalog: versions used before: Used before with a different text: prompt" in checked.stdout
-
-
-def test_a_flush_skips_fresh_documents(memnet: Memnet, history: list[bytes]) -> None:
-    result = memnet("outbox", "flush")
-    assert result.exit_code == 0, result.output
-    assert result.stdout == "2 documents listed, 0 trimmed, 0 postponed, 0 broken\n"
-
-
-def test_a_flush_trims_older_documents_and_finds_a_record_that_differs(
+def test_a_flush_skips_fresh_documents_trims_older_ones_and_finds_a_record_that_differs(
     memnet: Memnet, history: list[bytes], blobs: ContainerClient
 ) -> None:
+    assert memnet("outbox", "flush").stdout == "2 documents listed, 0 trimmed, 0 postponed, 0 broken\n"
     with blobs:
         for name in blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/documents/"):
             blob = blobs.get_blob_client(name)
@@ -153,4 +131,3 @@ def test_a_flush_trims_older_documents_and_finds_a_record_that_differs(
     result = memnet("outbox", "flush")
     assert result.exit_code == 1
     assert result.stdout == "2 documents listed, 1 trimmed, 0 postponed, 1 broken\n"
-    assert memnet("outbox", "flush").stdout == "2 documents listed, 0 trimmed, 0 postponed, 1 broken\n"

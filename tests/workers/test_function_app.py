@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,17 @@ from local.emulators.functions.indexed_app import IndexedApp
 from local.emulators.functions.messages import TypedData, as_json, as_text
 from local.stack.key_vault_server import KeyVault
 from local.stack.process import ROOT
-from memnet.domain.core.job import ATTEMPT, DEAD_LETTERS, QUEUES, Job, JobKind, dump
+from memnet.adapters.memory.telemetry import MemoryTelemetry
+from memnet.domain.core.job import ATTEMPT, DEAD_LETTERS, QUEUES, TRACEPARENT, Job, JobKind, dump
 from memnet.log_redaction import RedactedRecord
+from memnet.service import Service
 from tests.conftest import AzuriteAccount
 from tests.sample_settings import NOWHERE
 from workers.outcomes import RETRY_DELAYS
 from workers.runtime import connection
 
 WORKERS = ROOT / "workers"
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 QUEUE_FUNCTIONS = {
     "replay_snapshot": JobKind.REPLAY,
     "attempt_conflict": JobKind.CONFLICT,
@@ -64,8 +68,8 @@ async def app(
     await connection.close()
 
 
-def metadata(attempt: int = 0) -> dict[str, TypedData]:
-    properties = as_json({ATTEMPT: attempt})
+def metadata(attempt: int = 0, traceparent: object = None) -> dict[str, TypedData]:
+    properties = as_json({ATTEMPT: attempt, TRACEPARENT: traceparent})
     return {
         "MessageId": as_text("m-1"),
         "SessionId": as_text("acme/maya"),
@@ -92,10 +96,6 @@ async def test_a_queue_function_takes_sessions_of_its_queue(app: IndexedApp, nam
     assert (output["queueName"], output["connection"]) == (DEAD_LETTERS, "MEMNET_SERVICE_BUS")
 
 
-async def test_every_kind_of_job_has_its_function() -> None:
-    assert set(QUEUE_FUNCTIONS.values()) == set(JobKind) == set(QUEUES)
-
-
 def test_the_host_s_own_lines_about_messages_are_not_logged() -> None:
     """They show a message's id and session, which name tenant and user; the log outlives an erasure of them."""
     levels = json.loads((WORKERS / "host.json").read_text("utf-8"))["logging"]["logLevel"]
@@ -110,6 +110,20 @@ def test_the_host_s_own_lines_about_messages_are_not_logged() -> None:
     for library in ("Azure.Messaging.ServiceBus", "Microsoft.Azure.WebJobs.ServiceBus.Listeners.ServiceBusListener"):
         assert level(library) == "Warning"
     assert level("Function.requeue_jobs") == "Information"
+
+
+@pytest.mark.parametrize(("sent", "parent"), [(PARENT, PARENT), (7, None)])
+async def test_the_trace_comes_in_the_message_s_properties(
+    app: IndexedApp, monkeypatch: pytest.MonkeyPatch, sent: object, parent: str | None
+) -> None:
+    telemetry, connected = MemoryTelemetry(), await connection.service()
+
+    async def found() -> Service:
+        return replace(connected, telemetry=telemetry)
+
+    monkeypatch.setattr(connection, "service", found)
+    await app.invoke("replay_snapshot", TypedData(bytes=b"poison"), metadata(traceparent=sent))
+    assert [span.parent for span in telemetry.spans] == [parent]
 
 
 async def test_timers_have_their_schedules(app: IndexedApp) -> None:

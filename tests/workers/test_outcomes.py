@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from memnet.adapters.memory.queue import WINDOW
 from memnet.domain.core.error_code import ErrorCode
-from workers.outcomes import MAX_ATTEMPTS, MAX_DELAY, OUTCOMES, RETRY_DELAYS, TRIES, Outcome, delay
+from workers.outcomes import MAX_ATTEMPTS, MAX_DELAY, OUTCOMES, TRIES, Outcome, delay
 
 
 def test_every_error_code_has_an_outcome() -> None:
@@ -31,7 +31,3 @@ def test_delays_grow_but_stay_within_the_time_a_queue_remembers_an_id() -> None:
     assert delays[:3] == [timedelta(seconds=30), timedelta(minutes=1), timedelta(minutes=2)]
     assert delays == sorted(delays)
     assert delays[-1] == delay(10_000) == MAX_DELAY < WINDOW
-
-
-def test_the_retries_of_a_delivery_end_within_a_minute() -> None:
-    assert sum(RETRY_DELAYS) < 60

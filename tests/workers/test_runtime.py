@@ -1,16 +1,14 @@
 """How a worker process connects its services: settings, catalog, retries."""
 
 import socket
-from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from local.stack.azurite_server import ACCOUNT_KEY, container_client
 from memnet.domain.core.errors import CatalogConflict
-from memnet.service import Service
 from memnet.settings import SettingsError
 from tests.sample_settings import NOWHERE
-from workers.runtime import Connection, connection
+from workers.runtime import connection
 
 pytestmark = pytest.mark.usefixtures("restored_logging")
 
@@ -48,18 +46,3 @@ async def test_a_changed_text_under_a_released_version_stops_a_worker(
     with pytest.raises(CatalogConflict, match=r"schema memory\.project 1\.0\.0"):
         await connection.service()
     await connection.close()
-
-
-async def test_a_failed_connection_is_tried_again() -> None:
-    tried = []
-
-    def refuse() -> AbstractAsyncContextManager[Service]:
-        tried.append(1)
-        raise SettingsError("not yet")
-
-    own = Connection(refuse)
-    for _ in range(2):
-        with pytest.raises(SettingsError):
-            await own.service()
-    assert len(tried) == 2
-    await own.close()

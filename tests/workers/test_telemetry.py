@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
-import azure.functions as func
 import pytest
 
 from memnet.adapters.memory.clock import FrozenClock
@@ -12,7 +11,7 @@ from memnet.adapters.memory.models import ScriptedModels
 from memnet.adapters.memory.telemetry import MemoryTelemetry
 from memnet.domain.core.access import Role
 from memnet.domain.core.errors import DecryptionFailed, Unavailable
-from memnet.domain.core.job import TRACEPARENT, Job, JobKind
+from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import PatchResult, PatchStatus, replay_key
@@ -26,7 +25,7 @@ from tests.workers.samples import clock_of, delivery_of, delivery_with, queue_of
 from workers import handlers
 from workers.function_app import app
 from workers.handlers import REPLAY, TimerFailed, run_timer
-from workers.message_handling import FUNCTIONS, AbandonMessage, JobHandler, handle, receive
+from workers.message_handling import FUNCTIONS, AbandonMessage, JobHandler, handle
 from workers.outcomes import MAX_ATTEMPTS
 from workers.runtime import connection
 
@@ -69,15 +68,19 @@ async def stored(services: Service, *said: str) -> Job:
     return Job(JobKind.REPLAY, SCOPE.tenant_id, SCOPE.user_id, snapshot.replay_id)
 
 
-async def test_a_replay_is_counted_by_how_it_ended_and_once(services: Service, telemetry: MemoryTelemetry) -> None:
-    job = await stored(services)
-    assert await handle(delivery_of(job), REPLAY, services, retry_delays=()) is None
+async def test_a_replay_and_its_patches_are_counted_by_how_they_ended_and_once(
+    services: Service, telemetry: MemoryTelemetry
+) -> None:
+    job = await stored(services, "I prefer concise answers. I lead the retrieval team.")
+    for _ in range(2):
+        assert await handle(delivery_of(job), REPLAY, services, retry_delays=()) is None
+        clock_of(services).advance(timedelta(seconds=1))
     assert outcomes(telemetry, "memnet.replays") == [("succeeded",)]
-    assert isinstance(services.clock, FrozenClock)
-    assert services.vault.clock is services.clock
-    services.clock.advance(timedelta(seconds=1))
-    assert await handle(delivery_of(job), REPLAY, services, retry_delays=()) is None
-    assert outcomes(telemetry, "memnet.replays") == [("succeeded",)]
+    stored_replay = await services.records.read(replay_key(SCOPE, job.job_id))
+    assert stored_replay is not None
+    fates = [fate.outcome for fate in replays.load(stored_replay.data).patches]
+    assert fates
+    assert outcomes(telemetry, "memnet.replay.patches") == [(fate,) for fate in fates]
 
 
 async def test_a_replay_without_attempts_left_counts_as_failed(services: Service, telemetry: MemoryTelemetry) -> None:
@@ -105,20 +108,6 @@ async def test_the_duration_of_a_replay_starts_with_its_snapshot(services: Servi
     clock_of(services).advance(timedelta(seconds=301))
     assert await handle(delivery_of(job, attempt=1), REPLAY, services, retry_delays=()) is None
     assert telemetry.values["memnet.replay.duration"] == [(301.0, {"outcome": "late"})]
-
-
-async def test_each_patch_of_a_replay_is_counted_once_with_its_outcome(
-    services: Service, telemetry: MemoryTelemetry
-) -> None:
-    job = await stored(services, "I prefer concise answers. I lead the retrieval team.")
-    await handle(delivery_of(job), REPLAY, services, retry_delays=())
-    clock_of(services).advance(timedelta(seconds=1))
-    await handle(delivery_of(job), REPLAY, services, retry_delays=())
-    stored_replay = await services.records.read(replay_key(SCOPE, job.job_id))
-    assert stored_replay is not None
-    fates = [fate.outcome for fate in replays.load(stored_replay.data).patches]
-    assert fates
-    assert outcomes(telemetry, "memnet.replay.patches") == [(fate,) for fate in fates]
 
 
 async def test_a_dead_letter_is_counted_by_its_operation_and_code(
@@ -169,43 +158,6 @@ def connected(services: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
 
     monkeypatch.setattr(connection, "service", found)
     return services
-
-
-class Message(func.ServiceBusMessage):
-    """A message as a trigger passes it."""
-
-    def __init__(self, properties: dict[str, object] | None) -> None:
-        self._properties = properties
-
-    def get_body(self) -> bytes:
-        return b"poison"
-
-    message_id = "m-1"
-    session_id = "acme/maya"
-
-    @property
-    def application_properties(self) -> dict[str, object] | None:  # type: ignore[override]
-        return self._properties
-
-
-class Letters(func.Out[str]):
-    """The output of dead letters."""
-
-    def set(self, val: str) -> None:
-        self.text = val
-
-    def get(self) -> str:
-        return self.text
-
-
-@pytest.mark.parametrize(
-    ("properties", "parent"), [({TRACEPARENT: PARENT}, PARENT), ({TRACEPARENT: 7}, None), ({}, None), (None, None)]
-)
-async def test_the_trace_comes_in_the_message_s_properties(
-    connected: Service, telemetry: MemoryTelemetry, properties: dict[str, object] | None, parent: str | None
-) -> None:
-    await receive(Message(properties), Letters(), failing(None))
-    assert [span.parent for span in telemetry.spans] == [parent]
 
 
 def test_spans_have_the_names_of_the_functions() -> None:
