@@ -13,14 +13,14 @@ import pytest
 
 from memnet.adapters.azure.blob_storage import open_container
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.core.errors import ErasureRunning, TenantEnded, Unavailable
+from memnet.domain.core.errors import TenantEnded, Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.erasure import Found, fence_name
 from memnet.stores import Blobs
-from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, serving
+from tests.contracts.scripted_server import CLOSE, ScriptedServer, answer, serving
 from tests.contracts.test_azure_blob_storage import KEY
 from tests.memory_blobs import memory_blobs
 from tests.stores.all_stores import DATA, SUMMARY, Stores, document_of, put_hold, stores_over, writes
@@ -121,14 +121,6 @@ async def test_a_record_that_is_written_over_is_dated_so_as_well() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_behind_a_fence_nothing_is_sent(kind: str) -> None:
-    async with against(answer(200, body=DATA, ETag='"0x1"')) as (blobs, server):
-        with pytest.raises(ErasureRunning):
-            await writes(stores_over(blobs), ONE, "a")[kind]()
-        assert asked(server) == [("GET", FENCE)]
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "trouble",
     [answer(503, "ServerBusy"), answer(403, "AuthorizationFailure"), answer(404, "ContainerNotFound"), CLOSE],
@@ -138,13 +130,6 @@ async def test_without_an_answer_about_the_fence_nothing_is_sent(kind: str, trou
     async with against(trouble) as (blobs, server):
         with pytest.raises(Unavailable):
             await writes(stores_over(blobs), ONE, "a")[kind]()
-        assert {("GET", FENCE)} == set(asked(server))
-
-
-async def test_a_fence_that_hangs_is_unavailable_and_nothing_is_sent() -> None:
-    async with against(HANG, timeout_seconds=0.05) as (blobs, server):
-        with pytest.raises(Unavailable):
-            await writes(stores_over(blobs), ONE, "a")["event"]()
         assert {("GET", FENCE)} == set(asked(server))
 
 

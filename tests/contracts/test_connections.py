@@ -18,11 +18,6 @@ PROVIDER = {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "k"}
 SECRET = "unspeakable"
 
 
-async def test_models_are_optional() -> None:
-    async with connect(sample_settings()) as services:
-        assert services.models is None
-
-
 async def test_a_vault() -> None:
     async with connect(sample_settings(vault_url=VAULT, vault_token="t")) as services:
         assert isinstance(services.vault.keys, KeyVaultTenantKeys)

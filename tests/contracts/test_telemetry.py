@@ -77,10 +77,6 @@ async def test_a_step_of_a_caller_who_names_no_trace_begins_one(telemetry: Telem
     assert len({*traces, TRACE}) == 3
 
 
-async def test_without_a_step_there_is_no_trace(telemetry: Telemetry) -> None:
-    assert (telemetry.traceparent(), telemetry.trace_id()) == (None, None)
-
-
 async def test_spans_of_concurrent_tasks_are_separate(telemetry: Telemetry) -> None:
     async def step() -> tuple[str | None, str | None]:
         with telemetry.span("step", "server"):

@@ -15,7 +15,6 @@ import pytest
 from azure.monitor.opentelemetry.exporter import AzureMonitorTraceExporter
 
 from memnet.adapters.opentelemetry.azure_monitor import azure_monitor_exports
-from memnet.adapters.process.no_telemetry import NoTelemetry
 from memnet.domain.core.metric import REPLAY_OLDEST_AGE, REPLAYS, REQUEST_DURATION, WRITES
 from memnet.settings import SettingsError, load
 from memnet.wiring import open_telemetry as open_by_settings
@@ -142,12 +141,6 @@ async def test_variables_of_libraries_count_for_nothing(
     assert [span.service for span in receiver.spans()] == ["memnet-worker"]
     assert b"ambient" not in receiver.everything
     assert "OTEL_SERVICE_NAME" not in os.environ
-
-
-async def test_by_default_nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://ambient.invalid")
-    async with open_by_settings(sample_settings(), "api") as telemetry:
-        assert isinstance(telemetry, NoTelemetry)
 
 
 def test_a_process_without_telemetry_loads_nothing() -> None:

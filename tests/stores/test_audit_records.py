@@ -86,23 +86,6 @@ async def test_reads_go_side_by_side_but_not_all_at_once() -> None:
     assert audit.most == MAX_CONCURRENCY
 
 
-@pytest.mark.parametrize("damage", [None, b"", b"{", b"\xff\xff", b"[]", b'{"a": 1}', b'{"b":1,"a":2}'])
-async def test_what_is_missing_or_not_ours_is_named(service: Any, damage: Any) -> None:
-    results = await service.count_up(4)
-    service.audit.tamper(SCOPE, results[1].change_id, damage)
-    with pytest.raises(HistoryCorrupt) as refusal:
-        await records_of(service, 1, 4)
-    assert refusal.value.details == {"change_id": results[1].change_id}
-    assert len(await records_of(service, 3, 4)) == 2
-
-
-async def test_beyond_the_end_there_is_nothing(service: Any) -> None:
-    [first] = await service.count_up(1)
-    await service.patch(note("x"), over=first.etag)
-    with pytest.raises(HistoryCorrupt):
-        await records_of(service, 1, 3)
-
-
 async def test_an_audit_that_does_not_answer_is_unavailable(service: Any) -> None:
     await service.count_up(3)
     service.audit.down = True

@@ -5,19 +5,16 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import HistoryCorrupt, InvalidCursor, InvalidIdentifier
-from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.errors import InvalidCursor, InvalidIdentifier
+from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
-from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
 from memnet.paging import pages as all_pages
 from memnet.paging import rows
 from memnet.ports import StoreConflict
-from memnet.stores import AuditLog, Blobs, ErasureStore, EventStore, ItemStore, UserDirectory
-from tests.memory_blobs import memory_blobs
+from memnet.stores import AuditLog, Blobs, EventStore, ItemStore, UserDirectory
 from tests.operations.vault_scenario import VaultWorld
-from tests.services import service_of
 
 PLACE = HoldTarget("t1", "u1")
 DATA = '{"reason":"naïve 文档"}'.encode()
@@ -56,20 +53,6 @@ async def test_changes_are_listed_by_place_and_by_tenant_in_their_order(holds: A
     cursor = (await holds.list(PLACE, limit=1, cursor=None)).next_cursor
     with pytest.raises(InvalidCursor):
         await holds.list(HoldTarget("t1", "u10"), limit=1, cursor=cursor)
-
-
-@pytest.mark.parametrize("held", [PLACE, HoldTarget("t1")])
-async def test_the_changes_of_a_hold_are_a_chain_in_any_store(holds: Any, held: Any) -> None:
-    blobs = memory_blobs()
-    service = service_of(holds=holds, erasures=ErasureStore(blobs))
-    for change in (place_hold, release_hold) * 6:
-        await change(held, "case", service, actor=Actor("ops", frozenset()))
-    found = (await get_hold(held, service)).changes
-    assert [change.key.number for change in found] == list(range(1, 13))
-    newest = await holds.read(HoldKey(held, 12))
-    await holds.create(HoldKey(held, 14), newest.replace(b'"number":12', b'"number":14'))
-    with pytest.raises(HistoryCorrupt):
-        await get_hold(held, service)
 
 
 async def test_a_user_is_listed_once_whatever_is_stored(stored: Any) -> None:

@@ -1,6 +1,5 @@
 """What is marked gets indexed, by anyone, any number of times; marks without an event go after a while."""
 
-import asyncio
 from datetime import timedelta
 
 import pytest
@@ -28,18 +27,6 @@ async def test_what_could_not_be_indexed_is_and_stays_so() -> None:
     world.index.down = False
     assert await reconcile(world) == ReconcileReport(marked=5, indexed=5)
     assert await reconcile(world) == ReconcileReport()
-    assert (await world.verify()).agrees
-
-
-async def test_several_at_once_do_no_harm() -> None:
-    world = World()
-    world.index.down = True
-    for number in range(5):
-        await world.write(f"e{number}")
-    world.index.down = False
-    reports = await asyncio.gather(*(reconcile(world) for _ in range(4)))
-    assert all(report.postponed == 0 for report in reports)
-    assert await world.marks() == []
     assert (await world.verify()).agrees
 
 

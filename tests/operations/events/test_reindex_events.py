@@ -167,24 +167,6 @@ async def test_missing_events_are_indexed_and_orphans_deleted_for_this_tenant_on
     assert (await world.verify("t2")).orphaned == [foreign.key.index_key]
 
 
-async def test_it_resumes_from_the_cursor_of_the_record() -> None:
-    world = World()
-    await world.write("e0")
-    stored = await world.store(*(f"m{n}" for n in range(4)))
-    cursor = (await world.events.list("t1", limit=3, cursor=None)).next_cursor
-    assert (await run(world, cursor=cursor, events=3)).events == 5
-    assert (await world.verify("t1")).missing == [event.key for event in stored[:2]]
-
-
-async def test_an_event_that_cannot_be_indexed_gets_a_marker() -> None:
-    world = World()
-    await world.write("e0")
-    (stored,) = await world.store("e1")
-    world.index.refused = {stored.key.index_key}
-    assert (await run(world)).waiting == 1
-    assert await world.marks() == [stored.key]
-
-
 async def test_a_missing_index_is_built_for_all_tenants() -> None:
     world = World()
     await world.write("e0")

@@ -7,12 +7,10 @@ import pytest
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, VaultUnavailable
-from memnet.domain.history import baseline as baselines
-from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.documents.read import get_document
 from memnet.operations.sealing import rotate_keys
-from memnet.stores import read_baseline, unseal_baseline
+from memnet.stores import read_baseline
 from tests.memory_blobs import storage_of
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, RetentionWorld, put
 from tests.services import service_of
@@ -67,15 +65,6 @@ async def test_it_is_still_served_until_the_key_is_gone_and_never_after() -> Non
         await get_document(ALPHA, service_of(**ports(world)), as_of=name)
     assert caught.value.details["change_id"] == name
     assert (await world.rebuilt())[ALPHA].fault == f"{name}: the values of the baseline do not open"
-
-
-async def test_what_is_altered_in_clear_shows_with_the_key() -> None:
-    world = await removed_later()
-    await world.retain()
-    name = f"{SCOPE.prefix}baselines/{await first(world)}.json"
-    members = orjson.loads(storage_of(world.audit).data(name))
-    storage_of(world.audit).overwrite(name, canonical(members | {"actor": "svc-mallory"}))
-    assert (await world.rebuilt())[ALPHA].fault == f"{await first(world)}: the values of the baseline do not open"
 
 
 async def test_retention_continues_with_a_new_key() -> None:
@@ -143,18 +132,6 @@ async def test_a_vault_that_is_down_stops_the_run_and_the_next_one_completes_it(
     assert audit_of(world) == before
     monkeypatch.undo()
     assert (await world.retain()).report.baselines == 1
-
-
-async def test_what_lies_there_is_a_sealed_baseline_of_its_own_place() -> None:
-    world = await removed_later()
-    await world.retain()
-    name = await first(world)
-    data = await world.audit.read_baseline(SCOPE, name)
-    found = baselines.load(data or b"")
-    assert found is not None
-    assert found.is_sealed
-    opened = await unseal_baseline(found, BaselineLocation(SCOPE, name), vault=world.vault)
-    assert opened.content["summary"] == SECRET
 
 
 async def first(world: RetentionWorld) -> str:

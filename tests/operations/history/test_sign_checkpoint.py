@@ -5,12 +5,9 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import orjson
 import pytest
 
-from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, Unavailable, VaultUnavailable
-from memnet.domain.core.scope import UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.history.checkpoint import checkpoint_key, is_signed
 from memnet.domain.sealing.data_keys import data_keys_key
@@ -49,20 +46,6 @@ async def test_nothing_new_is_not_signed_again_and_no_document_is_read_for_it(wo
     assert (await world.newest()).sequence == 1
 
 
-async def test_a_user_without_documents_has_no_head(world: Any) -> None:
-    nobody = UserScope("t1", "unknown")
-    assert await world.sign(nobody) is Signed.UNCHANGED
-    assert await world.newest(nobody) is None
-
-
-async def test_a_deletion_is_signed_too(world: Any) -> None:
-    await world.sign()
-    await world.delete((await world.head()).commit.etag)
-    assert await world.sign() is Signed.SIGNED
-    assert next((one.path, one.sequence) for one in (await world.newest()).documents) == ("alpha.json", 4)
-    assert await world.faults() == [None, None, None]
-
-
 async def test_what_is_not_flushed_yet_is_signed_too(world: Any) -> None:
     world.audit.down = True
     await world.patch(
@@ -83,18 +66,6 @@ async def test_signers_at_once_make_one_chain(world: Any) -> None:
     assert await world.faults() == [None, None, None]
 
 
-async def test_writers_continue_while_checkpoints_are_signed(world: Any) -> None:
-    async def write() -> None:
-        for _ in range(5):
-            await world.changed(ALPHA, 1)
-
-    async def sign() -> Any:
-        return [await world.sign() for _ in range(5)]
-
-    await asyncio.gather(write(), sign())
-    assert await world.faults() == [None, None, None]
-
-
 @pytest.mark.parametrize(
     "attack",
     [
@@ -111,17 +82,6 @@ async def test_nothing_is_signed_for_who_took_changes_away(world: Any, attack: A
         await world.sign()
     assert raised.value.details["change_id"] == last
     assert (await world.newest()).sequence == 1
-
-
-async def test_a_document_that_replaced_another_is_reported(world: Any) -> None:
-    await world.sign()
-    last = (await world.head()).change_id(3)
-    await world.put_back(ALPHA, None)
-    await world.changed(ALPHA, 3)
-    await world.changed(ALPHA, 1)
-    with pytest.raises(HistoryCorrupt) as raised:
-        await world.sign()
-    assert raised.value.details["change_id"] == last
 
 
 async def test_replaced_changes_are_reported(world: Any) -> None:
@@ -237,16 +197,6 @@ async def test_it_takes_no_data_key_to_follow_a_chain(world: Any) -> None:
     assert await world.sign() is Signed.SIGNED
 
 
-async def test_a_checkpoint_does_not_confirm_guesses_of_content(world: Any) -> None:
-    """Heads stay for good, and copies of them, too."""
-    await world.sign()
-    data = (await world.newest()).data
-    for key in (ALPHA, BETA):
-        head = await world.head(key)
-        for guess in (head.content, head.content["summary"], json_of(head)):
-            assert sha256_hex(canonical(guess)).encode() not in data
-
-
 async def test_a_content_that_was_put_in_the_place_of_what_was_signed_is_named_by_its_record(world: Any) -> None:
     """The signed record stands for the content, so the signer sees nothing and the check does."""
     await world.sign()
@@ -255,7 +205,3 @@ async def test_a_content_that_was_put_in_the_place_of_what_was_signed_is_named_b
     await world.changed(ALPHA, 1)
     assert await world.sign() is Signed.SIGNED
     assert "the document's content is not what its records give" in (await world.faults())[2]
-
-
-def json_of(head: Any) -> Any:
-    return orjson.loads(envelope.visible(head))
