@@ -234,12 +234,3 @@ async def test_more_documents_than_one_batch_takes(index: Any) -> None:
     name = await filled(index, *(document(f"e{n}", digest=f"number {n}") for n in range(1203)))
     assert len(await index.list(name, None, limit=999, after=None)) == 999
     assert await ids(index, name, replace(LIKE, text="1202")) == ["e1202"]
-
-
-async def test_nothing_to_upload_and_nothing_to_delete(index: Any) -> None:
-    name = await filled(index)
-    assert await index.upload(name, []) == await index.delete(name, []) == frozenset()
-
-
-async def test_ping_answers(index: Any) -> None:
-    await index.ping()

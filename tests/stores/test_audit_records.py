@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import HistoryCorrupt, Unavailable
+from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import UserScope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.audit_values import CLEAR
@@ -84,13 +84,6 @@ async def test_reads_go_side_by_side_but_not_all_at_once() -> None:
     await service.count_up(50)
     await records_of(service, 1, 50)
     assert audit.most == MAX_CONCURRENCY
-
-
-async def test_an_audit_that_does_not_answer_is_unavailable(service: Any) -> None:
-    await service.count_up(3)
-    service.audit.down = True
-    with pytest.raises(Unavailable):
-        await records_of(service, 1, 3)
 
 
 # Stored records, opened: all of a user's with one look at the keys, and none that was moved or altered.

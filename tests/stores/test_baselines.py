@@ -52,26 +52,36 @@ async def test_by_document_the_newest_last_over_pages(service: Any, monkeypatch:
 # What a history begins with.
 
 
-async def aged() -> tuple[RetentionWorld, str]:
+async def aged(changes: int) -> RetentionWorld:
+    """A change a day; the second and later ones write their number."""
     world = RetentionWorld()
     await world.create_project()
-    for number in range(3):
+    for number in range(2, changes + 1):
+        world.clock.advance(DAY)
         await world.change(ALPHA, put("/summary", str(number)))
     await world.sweep()
-    return world, (await world.rebuilt())[ALPHA].doc_id
+    return world
+
+
+async def current(world: RetentionWorld) -> envelope.Envelope:
+    stored = await world.documents.get(ALPHA)
+    assert stored is not None
+    return envelope.load(stored.data)
 
 
 async def test_none_then_the_newest() -> None:
-    world, doc_id = await aged()
+    world = await aged(4)
+    doc_id = (await current(world)).doc_id
     assert await read_baseline(SCOPE, doc_id, audit=world.audit) is None
     await retain(world, ALPHA, 2)
     found = await read_baseline(SCOPE, doc_id, audit=world.audit)
     assert found is not None
-    assert (found.sequence, found.key, found.content["summary"]) == (2, ALPHA, "0")
+    assert (found.sequence, found.key, found.content["summary"]) == (2, ALPHA, "2")
 
 
 async def test_a_baseline_that_is_replaced_during_the_read_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    world, doc_id = await aged()
+    world = await aged(4)
+    doc_id = (await current(world)).doc_id
     twin = world.twin()
     await retain(twin, ALPHA, 3)
     await retain(world, ALPHA, 2)
@@ -92,7 +102,8 @@ async def test_a_baseline_that_is_replaced_during_the_read_is_read_again(monkeyp
 
 
 async def test_a_blob_that_is_not_a_baseline_is_reported() -> None:
-    world, doc_id = await aged()
+    world = await aged(4)
+    doc_id = (await current(world)).doc_id
     await world.audit.append_baseline(SCOPE, f"{doc_id}-000000000001", b"{}")
     with pytest.raises(HistoryCorrupt):
         await read_baseline(SCOPE, doc_id, audit=world.audit)
@@ -201,23 +212,9 @@ async def test_one_that_has_given_way_meanwhile_is_a_matter_of_the_next_run(serv
 # A history is read whole, also while its beginning is removed.
 
 
-async def current(world: RetentionWorld) -> envelope.Envelope:
-    stored = await world.documents.get(ALPHA)
-    assert stored is not None
-    return envelope.load(stored.data)
-
-
-async def aged_read() -> tuple[RetentionWorld, envelope.Envelope]:
-    world = RetentionWorld()
-    await world.create_project()
-    for number in range(2, 7):
-        await world.change(ALPHA, put("/summary", str(number)))
-    await world.sweep()
-    return world, await current(world)
-
-
 async def test_from_the_first_record_or_from_the_baseline() -> None:
-    world, head = await aged_read()
+    world = await aged(6)
+    head = await current(world)
     baseline, records = await read_history(SCOPE, head, 6, audit=world.audit)
     assert (baseline, [record["sequence"] for record in records]) == (None, [1, 2, 3, 4, 5, 6])
     await retain(world, ALPHA, 4)
@@ -231,7 +228,8 @@ async def test_from_the_first_record_or_from_the_baseline() -> None:
 
 @pytest.mark.parametrize("number", [1, 3, 6])
 async def test_records_deleted_between_two_reads(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, head = await aged_read()
+    world = await aged(6)
+    head = await current(world)
     read, calls = world.audit.read, 0
 
     async def meanwhile(scope: UserScope, change: str) -> bytes | None:
@@ -249,7 +247,8 @@ async def test_records_deleted_between_two_reads(number: int, monkeypatch: pytes
 
 
 async def test_a_record_that_nothing_stands_for_is_missing() -> None:
-    world, head = await aged_read()
+    world = await aged(6)
+    head = await current(world)
     await world.audit.delete(SCOPE, head.change_id(3))
     with pytest.raises(HistoryCorrupt):
         await read_history(SCOPE, head, 6, audit=world.audit)
@@ -261,17 +260,6 @@ async def test_a_record_that_nothing_stands_for_is_missing() -> None:
 # Where a history has to begin: found from its records alone, in as few reads as it takes.
 
 
-async def aged_next(changes: int = 9) -> RetentionWorld:
-    """A change a day."""
-    world = RetentionWorld()
-    await world.create_project()
-    for number in range(2, changes + 1):
-        world.clock.advance(DAY)
-        await world.change(ALPHA, put("/summary", str(number)))
-    await world.sweep()
-    return world
-
-
 async def found(world: RetentionWorld, before: baselines.Baseline | None = None) -> baselines.Baseline | None:
     policy, now = world.catalog.retention("t1"), world.clock.now()
     return await next_baseline(ALPHA, await current(world), before, policy=policy, as_of=now, audit=world.audit)
@@ -279,7 +267,7 @@ async def found(world: RetentionWorld, before: baselines.Baseline | None = None)
 
 @pytest.mark.parametrize("gone", [0, 1, 5, 9])
 async def test_the_last_change_that_has_expired(gone: int) -> None:
-    world = await aged_next()
+    world = await aged(9)
     world.clock.advance((365 - 8 + gone - 1) * DAY)
     baseline = await found(world)
     assert (baseline.sequence if baseline else 0) == gone
@@ -290,7 +278,7 @@ async def test_the_last_change_that_has_expired(gone: int) -> None:
 
 
 async def test_a_baseline_follows_from_the_records_alone() -> None:
-    world = await aged_next()
+    world = await aged(9)
     world.clock.advance(360 * DAY)
     first = await found(world)
     world.clock.advance(timedelta(hours=3))
@@ -301,7 +289,7 @@ async def test_a_baseline_follows_from_the_records_alone() -> None:
 
 
 async def test_usually_one_record_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = await aged_next()
+    world = await aged(9)
     read, calls = world.audit.read, list[str]()
 
     async def counted(scope: UserScope, change: str) -> bytes | None:
@@ -315,7 +303,7 @@ async def test_usually_one_record_is_read(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("member", ["timestamp", "sealed"])
 async def test_a_record_without_a_member_breaks_it(member: Any) -> None:
-    world = await aged_next()
+    world = await aged(9)
     head = await current(world)
     name = f"{SCOPE.prefix}audit/{head.change_id(1)}.json"
     record = orjson.loads(storage_of(world.audit).data(name))

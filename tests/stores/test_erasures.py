@@ -146,17 +146,6 @@ class TestEveryStoreKeepsTheFence:
         await writes(stores, ONE, "during")[kind]()
         assert len(await listed(stores.storage, ONE)) == 2 * len(before)
 
-    @pytest.mark.parametrize("kind", KINDS)
-    async def test_other_users_are_not_affected(self, fenced: Any, kind: Any) -> None:
-        for scope in NEIGHBOURS:
-            await writes(fenced, scope, "a")[kind]()
-            await fenced.erasures.check(scope)
-            await fenced.documents.check(scope)
-            assert len(await listed(fenced.storage, scope)) == 1
-        for check in (fenced.erasures.check, fenced.documents.check):
-            with pytest.raises(ErasureRunning):
-                await check(ONE)
-
     @pytest.mark.parametrize("kind", list(ItemKind))
     async def test_no_record_is_written_over_either(self, stores: Any, kind: Any) -> None:
         key = ItemKey(ONE, kind, "a")

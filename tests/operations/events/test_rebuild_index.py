@@ -61,16 +61,6 @@ async def test_an_index_that_was_lost_comes_back_with_the_same_results(embedder:
     await settled(world)
 
 
-async def test_other_embeddings_get_an_index_of_their_own() -> None:
-    world = await filled(embedder=None)
-    world.embedder = TwoNumbers()
-    await rebuild_index(service_of(**world.ports))
-    assert (await world.layout()).serving.takes("two-numbers", 2)
-    found = await world.find("latency", scope=UserScope("t1", "u1"))
-    assert set(event_ids(found)) == {"e1", "e3"}
-    await settled(world)
-
-
 async def test_what_the_new_index_refuses_is_marked() -> None:
     world = await filled()
     key = stored_event("e1", scope=UserScope("t1", "u1")).key

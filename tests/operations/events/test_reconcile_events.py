@@ -30,16 +30,6 @@ async def test_what_could_not_be_indexed_is_and_stays_so() -> None:
     assert (await world.verify()).agrees
 
 
-async def test_two_marks_of_one_event_are_worked_off_together() -> None:
-    world = World()
-    world.index.down = True
-    await world.write()
-    await world.write()
-    world.index.down = False
-    assert await reconcile(world) == ReconcileReport(marked=2, indexed=1)
-    assert await world.marks() == []
-
-
 async def test_what_the_index_refuses_waits() -> None:
     world = World()
     world.index.refused = {stored_event().key.index_key}

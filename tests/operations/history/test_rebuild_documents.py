@@ -114,14 +114,6 @@ async def test_a_flipped_byte_is_named(filled: Any, number: Any, old: Any, new: 
     assert beta.fault is None
 
 
-async def test_the_first_of_several_faults_is_reported(filled: Any) -> None:
-    for number in (4, 1):
-        filled.audit.tamper(SCOPE, filled.alpha[number].change_id, b"{}")
-    alpha, _ = await rebuilt(filled)
-    assert alpha.fault.startswith(filled.alpha[1].change_id)
-    assert alpha.changes == 1
-
-
 @pytest.mark.parametrize("data", [b"", b"{", b"null", b"{}", b"\xff", b'{"commit":{"sequence":1,"outbox":[1]}}'])
 async def test_an_unreadable_document_is_reported_and_its_records_are_rebuilt(filled: Any, data: Any) -> None:
     await overwrite(filled, ALPHA, data)

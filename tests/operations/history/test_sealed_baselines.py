@@ -95,16 +95,6 @@ async def test_what_a_user_took_out_goes_with_the_limit_though_the_newest_record
     assert (await world.retain()).report.baselines == 0
 
 
-async def test_a_hold_keeps_the_baseline_before_the_newest_record() -> None:
-    world = await removed_later()
-    await world.retain()
-    world.clock.advance(400 * DAY)
-    await world.hold()
-    before = audit_of(world)
-    assert (await world.retain()).report.baselines == 0
-    assert audit_of(world) == before
-
-
 async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted() -> None:
     world = await removed_later()
     stored = await world.records.read(data_keys_key(SCOPE))

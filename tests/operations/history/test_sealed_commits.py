@@ -98,18 +98,6 @@ async def test_the_document_carries_the_record_sealed_and_audit_the_same_bytes(s
     assert (await service.record(1))["idempotency_key"] == "her-key"
 
 
-async def test_the_etag_does_not_follow_from_the_content() -> None:
-    """The same requests with another salt have other ETags."""
-
-    async def etag(number: int) -> str:
-        service = Service()
-        for _ in range(number):
-            service.vault.ids.new()
-        return (await service.patch(note("guess me"))).etag
-
-    assert len({await etag(number) for number in range(3)}) == 3
-
-
 async def test_without_the_vault_a_write_is_refused_and_nothing_has_changed(service: Service, watch: Watch) -> None:
     watch.down = True
     with pytest.raises(VaultUnavailable):

@@ -80,17 +80,6 @@ async def test_a_users_rotation_adds_a_key_that_seals_from_then_on() -> None:
     await check(world, sealed)
 
 
-async def test_all_keys_of_a_user_are_wrapped_again() -> None:
-    world = VaultWorld()
-    sealed = await sealed_for(world, [SCOPE])
-    for _ in range(3):
-        await rotate_keys("t1", "u1", vault=world.vault)
-    await rotate_keys("t1", vault=world.vault)
-    assert len((await world.data_keys()).keys) == 4
-    assert await versions(world, [SCOPE]) == {"v2"}
-    await check(world, sealed)
-
-
 async def test_resuming_makes_no_version_and_wraps_what_is_left() -> None:
     world = VaultWorld()
     sealed = await sealed_for(world, USERS[:3])
