@@ -156,14 +156,6 @@ async def test_a_request_that_can_never_succeed_goes_up_as_it_is() -> None:
             await put(container)
 
 
-async def test_a_warm_get_is_one_conditional_request() -> None:
-    async with against(answer(200, body=b"{}", ETag='"0x1"'), answer(304)) as (container, server):
-        documents = store(container)
-        first = await documents.get(DOCUMENT)
-        assert await documents.get(DOCUMENT) is first
-        assert [asked[1].get("if-none-match") for asked in server.asked] == [None, '"0x1"']
-
-
 async def test_a_write_is_one_request_and_its_result_is_known() -> None:
     async with against(answer(201, ETag='"0x2"')) as (container, server):
         documents = store(container)

@@ -28,13 +28,12 @@ from memnet.adapters.azure.prerequisites import (
 )
 from memnet.adapters.azure.search_index import open_search
 from memnet.adapters.azure.service_bus_queue import open_client
-from memnet.adapters.memory.prerequisites import MemoryPrerequisite
 from memnet.adapters.system import SystemClock
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
 from memnet.domain.core.prerequisite import Finding, PrerequisiteStatus
 from memnet.domain.events.index_layout import IndexVersion
-from memnet.ports import CreatablePrerequisite, EventIndex, Prerequisite
+from memnet.ports import EventIndex, Prerequisite
 from tests.contracts.conftest import Place
 from tests.contracts.scripted_server import CLOSE, answer, scripted_server
 from tests.emulators.key_vault.vault_client import client_of
@@ -62,18 +61,8 @@ class TestTheContainer:
             if await client.exists():
                 await client.delete_container()
 
-    @pytest.fixture
-    async def in_azurite(self, stack: AsyncExitStack, absent: ContainerClient) -> CreatablePrerequisite:
-        return ContainerPrerequisite(await container(stack, absent.url))
-
-    @pytest.fixture(params=["memory", "azurite"])
-    def missing(self, request: pytest.FixtureRequest) -> CreatablePrerequisite:
-        if request.param == "memory":
-            return MemoryPrerequisite("container", PrerequisiteStatus.MISSING, creatable=True)
-        found: CreatablePrerequisite = request.getfixturevalue("in_azurite")
-        return found
-
-    async def test_it_is_made_once_and_left_as_it_is(self, missing: CreatablePrerequisite) -> None:
+    async def test_it_is_made_once_and_left_as_it_is(self, stack: AsyncExitStack, absent: ContainerClient) -> None:
+        missing = ContainerPrerequisite(await container(stack, absent.url))
         found = await missing.check()
         assert (found.standing, found.creatable) == (PrerequisiteStatus.MISSING, True)
         for _ in range(2):

@@ -66,12 +66,6 @@ def document_of(scope: UserScope, path: str = "alpha.json") -> DocumentKey:
     return DocumentKey(scope, "projects", path)
 
 
-def job_of(scope: UserScope, kind: str, job_id: str = "j1") -> Job:
-    """One of the user's jobs."""
-    (found,) = [one for one in OF_USERS if one.value == kind]
-    return Job(found, scope.tenant_id, scope.user_id, job_id)
-
-
 def writes(stores: Stores, scope: UserScope, name: str) -> dict[str, Write]:
     """Every way to create something of a user, each under this name."""
     event = EventKey(scope, name)
@@ -87,7 +81,12 @@ def writes(stores: Stores, scope: UserScope, name: str) -> dict[str, Write]:
             )
             for kind in ItemKind
         },
-        **{f"{kind} mark": lambda kind=kind: stores.marks.mark(job_of(scope, kind, name)) for kind in OF_USERS},  # type: ignore[misc]
+        **{
+            f"{kind} mark": lambda kind=kind: stores.marks.mark(  # type: ignore[misc]
+                Job(kind, scope.tenant_id, scope.user_id, name)
+            )
+            for kind in OF_USERS
+        },
     }
 
 

@@ -36,23 +36,6 @@ async def test_an_event_is_created_once(events: Any) -> None:
     assert await events.get(KEY) == DATA
 
 
-@pytest.mark.parametrize(
-    "neighbour",
-    [
-        EventKey(UserScope("t1", "u10"), "evt_01"),
-        EventKey(UserScope("t1", "u"), "evt_01"),
-        EventKey(UserScope("t10", "u1"), "evt_01"),
-        EventKey(SCOPE, "evt_0"),
-        EventKey(SCOPE, "evt_01.json"),
-    ],
-)
-async def test_neighbours_do_not_meet(events: Any, neighbour: Any) -> None:
-    await events.create(neighbour, b"theirs")
-    assert await events.get(KEY) is None
-    await events.create(KEY, b"ours")
-    assert await events.get(neighbour) == b"theirs"
-
-
 async def test_lists_are_of_one_tenant_or_of_all_in_name_order(events: Any) -> None:
     keys = [
         EventKey(UserScope(tenant, user), event_id)

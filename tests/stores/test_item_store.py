@@ -45,27 +45,6 @@ async def test_a_record_is_written_over_the_one_that_was_read_alone(records: Any
     assert (stored.data, stored.storage_etag) == (b"2", second)
 
 
-@pytest.mark.parametrize(
-    "neighbour",
-    [
-        ItemKey(UserScope("t1", "u10"), ItemKind.SNAPSHOTS, "c_1/s_1"),
-        ItemKey(UserScope("t10", "u1"), ItemKind.SNAPSHOTS, "c_1/s_1"),
-        ItemKey(SCOPE, ItemKind.REPLAYS, "c_1/s_1"),
-        ItemKey(SCOPE, ItemKind.SNAPSHOTS, "c_1"),
-        ItemKey(SCOPE, ItemKind.SNAPSHOTS, "c_1/s_1.json"),
-        ItemKey(SCOPE, ItemKind.SNAPSHOTS, "c_1/s_1/x"),
-    ],
-    ids=lambda key: key.blob_name,
-)
-async def test_neighbours_do_not_meet(records: Any, neighbour: Any) -> None:
-    await records.write(neighbour, b"theirs", replaces=None)
-    assert await records.read(KEY) is None
-    await records.write(KEY, b"ours", replaces=None)
-    assert (await records.read(neighbour)).data == b"theirs"
-    mine = [key for key in (KEY, neighbour) if (key.scope, key.kind) == (SCOPE, ItemKind.SNAPSHOTS)]
-    assert await listed(records, SCOPE) == sorted(mine, key=lambda key: key.blob_name)
-
-
 async def test_lists_are_of_one_kind_of_one_user_or_of_one_tenant_in_name_order(records: Any) -> None:
     keys = [
         ItemKey(UserScope(tenant, user), kind, name)

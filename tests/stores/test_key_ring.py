@@ -71,18 +71,6 @@ async def test_who_has_no_key_gets_none_and_none_is_made() -> None:
     assert world.steps.seen == ["read keys"]
 
 
-async def test_it_is_the_last_one_and_remembered() -> None:
-    world = VaultWorld()
-    vault = replace(world.vault, cache=ProcessDataKeyCache(world.clock))
-    await KeyRing(world.vault).add(SCOPE, None, None)
-    found = await read_data_keys(SCOPE, records=world.records)
-    assert found is not None
-    second = await KeyRing(world.vault).add(SCOPE, *found)
-    assert await KeyRing(vault).current(SCOPE) == second
-    assert vault.cache is not None
-    assert vault.cache.current(SCOPE) == second
-
-
 async def test_a_vault_that_is_down_and_unusable_keys_are_errors() -> None:
     world = VaultWorld()
     await KeyRing(world.vault).add(SCOPE, None, None)

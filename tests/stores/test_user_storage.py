@@ -15,7 +15,6 @@ from memnet.stores import Blobs
 from tests.stores.all_stores import (
     DATA,
     Stores,
-    document_of,
     fill,
     found_in,
     listed,
@@ -60,14 +59,6 @@ class TestUserStorage:
             await stores.storage.delete(ONE, found, known_at=now())
         assert await listed(stores.storage, ONE) == []
         assert {scope: await listed(stores.storage, scope) for scope in NEIGHBOURS} == before
-        assert await stores.documents.get(document_of(ONE, "a")) is None
-        assert await stores.audit.read(ONE, "a") is None
-        assert await stores.audit.read_baseline(ONE, "a") is None
-        assert (await stores.events.list_of_user(ONE, limit=10, cursor=None)).items == []
-        assert (await stores.events.list_marked_of_user(ONE, limit=10, cursor=None)).items == []
-        for kind in ItemKind:
-            assert await stores.records.read(ItemKey(ONE, kind, "a/a")) is None
-        assert (await stores.holds.list(HoldTarget("t1", "u1"), limit=10, cursor=None)).items == []
         marked = {found.job.scope for found in (await stores.marks.list(limit=100, cursor=None)).items}
         assert marked == set(NEIGHBOURS)
 

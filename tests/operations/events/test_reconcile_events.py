@@ -10,7 +10,7 @@ from memnet.domain.events.event import EventKey
 from memnet.domain.events.event_search import IndexDocument
 from memnet.operations.events.reconcile_events import MARKER_LIFETIME, ReconcileReport, reconcile_events
 from tests.domain.event_samples import SCOPE, stored_event
-from tests.operations.event_scenario import TwoNumbers, World, event_ids
+from tests.operations.event_scenario import World
 from tests.services import service_of
 
 
@@ -38,18 +38,6 @@ async def test_what_the_index_refuses_waits() -> None:
     assert await reconcile(world) == ReconcileReport(marked=1, postponed=1)
     world.index.refused = set()
     assert await reconcile(world) == ReconcileReport(marked=1, indexed=1)
-
-
-async def test_a_vector_that_was_missing_is_made_up_for() -> None:
-    embedder = TwoNumbers()
-    world = World(embedder=embedder)
-    embedder.down = True
-    assert not (await world.write("e1", digest="slow")).indexed
-    assert event_ids(await world.find("slow")) == ["e1"]
-    assert (await reconcile(world)).postponed == 1
-    embedder.down = False
-    assert (await reconcile(world)).indexed == 1
-    assert event_ids(await world.find("latency")) == ["e1"]
 
 
 @pytest.mark.parametrize("age", [MARKER_LIFETIME - timedelta(seconds=1), MARKER_LIFETIME + timedelta(seconds=1)])

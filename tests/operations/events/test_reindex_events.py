@@ -5,13 +5,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from memnet.domain.core.errors import InvalidIdentifier, ReindexNotFound, Unavailable
+from memnet.domain.core.errors import InvalidIdentifier, Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event_search import IndexDocument
 from memnet.domain.events.index_layout import (
     STALLED_AFTER,
-    IndexVersion,
     Phase,
     Reindexing,
     ReindexState,
@@ -70,15 +69,6 @@ async def run(world: World, **members: object) -> Reindexing:
     await store_record(world, Reindexing("r1", Phase.COPYING, NOW, NOW, **members))  # type: ignore[arg-type]
     assert await resume_reindexing("t1", "r1", service_of(**world.ports))
     return await record_of(world)
-
-
-async def test_the_record_is_returned_unchanged() -> None:
-    world = World()
-    record = Reindexing("r1", Phase.SWITCHED, NOW, NOW, IndexVersion("n", "m", 3), ("a", "b"), "c", 1, 2, 3)
-    await store_record(world, record)
-    assert await record_of(world) == record
-    with pytest.raises(ReindexNotFound):
-        await get_reindexing("t2", search=world.search)
 
 
 @pytest.mark.parametrize("tenant", ["../layout", "a/b", ""])
