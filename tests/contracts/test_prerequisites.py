@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from azure.servicebus import ServiceBusMessage
 from azure.servicebus.aio import ServiceBusClient
 from azure.servicebus.exceptions import ServiceBusAuthorizationError
 from azure.storage.blob.aio import ContainerClient
@@ -215,19 +216,14 @@ class TestQueues:
 
     async def test_nothing_is_taken_from_a_queue(self, stack: AsyncExitStack, broker: ServiceBus) -> None:
         client = await stack.enter_async_context(open_client(broker.url, key="key", retries=0))
-        await self.send(client)
+        async with client.get_queue_sender(DEAD_LETTERS) as sender:
+            await sender.send_messages(ServiceBusMessage("buried"))
         for receives in (True, False):
             await self.check(stack, broker.url, DEAD_LETTERS, sessions=False, receives=receives)
         async with client.get_queue_receiver(DEAD_LETTERS, max_wait_time=10) as receiver:
             (message,) = await receiver.receive_messages(1)
             assert message.delivery_count == 0
             await receiver.complete_message(message)
-
-    async def send(self, client: ServiceBusClient) -> None:
-        from azure.servicebus import ServiceBusMessage
-
-        async with client.get_queue_sender(DEAD_LETTERS) as sender:
-            await sender.send_messages(ServiceBusMessage("buried"))
 
     async def test_a_missing_queue_is_named(self, stack: AsyncExitStack, broker: ServiceBus) -> None:
         found = await self.check(stack, broker.url, "nowhere")

@@ -167,12 +167,10 @@ async def test_a_gauge_is_reported_while_it_is_fresh(receiver: TelemetryReceiver
         assert [point.value for point in receiver.points(REPLAY_OLDEST_AGE.name)] == told
 
 
-@pytest.fixture
-def redacted(restored_logging: None) -> None:
+async def test_log_records_go_along_with_less_than_the_lines_say(
+    receiver: TelemetryReceiver, restored_logging: None
+) -> None:
     log_redaction.install("info")
-
-
-async def test_log_records_go_along_with_less_than_the_lines_say(receiver: TelemetryReceiver, redacted: None) -> None:
     fields = {"operation": "get_document", "status": 200, "tenant": "t-secret", "principal": "p-secret", "error": None}
     async with otlp(receiver) as telemetry:
         with telemetry.span("step", "server", PARENT):

@@ -1,6 +1,5 @@
 """The audit records of a document, as they are stored and opened."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -11,9 +10,8 @@ from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.audit_values import CLEAR
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.sealing import rotate_keys
-from memnet.paging import MAX_CONCURRENCY
 from memnet.stores import read_records, read_stored_records, unseal_records
-from tests.operations.service_scenario import SCOPE, CountingAudit, Service, note
+from tests.operations.service_scenario import SCOPE, Service, note
 
 # Records as they are stored: enough to follow the chain, with no key at all.
 
@@ -64,26 +62,6 @@ async def test_what_the_document_still_carries_is_not_asked_for(service: Any) ->
     service.audit.calls.clear()
     assert len(await records_of(service, 1, 3)) == 3
     assert service.audit.calls == {"read": 2}
-
-
-async def test_reads_go_side_by_side_but_not_all_at_once() -> None:
-    class Watched(CountingAudit):
-        now = most = 0
-
-        async def read(self, scope: Any, change_id: Any) -> Any:
-            self.now += 1
-            self.most = max(self.most, self.now)
-            await asyncio.sleep(0)
-            try:
-                return await super().read(scope, change_id)
-            finally:
-                self.now -= 1
-
-    audit = Watched()
-    service = Service(audit=audit)
-    await service.count_up(50)
-    await records_of(service, 1, 50)
-    assert audit.most == MAX_CONCURRENCY
 
 
 # Stored records, opened: all of a user's with one look at the keys, and none that was moved or altered.

@@ -108,13 +108,6 @@ async def test_list_by_prefix(documents: Any, prefix: Any, found: Any) -> None:
     assert await paths(documents, SCOPE, prefix) == found
 
 
-async def test_pages_are_bounded_and_join_without_gap_or_repeat(documents: Any) -> None:
-    names = [f"d{n}" for n in range(7)]
-    for name in names:
-        await create(documents, DocumentKey(SCOPE, "user", name))
-    assert await paths(documents, SCOPE, limit=3) == [f"user/{name}" for name in names]
-
-
 @pytest.mark.parametrize(
     "neighbour",
     [

@@ -62,22 +62,17 @@ async def found(world: World) -> list[str]:
     return list(await find_indexes(search=world.search))
 
 
-async def announced(world: World, layout: Layout, phase: Phase) -> None:
+@pytest.mark.parametrize(
+    ("layout", "phase", "expected"),
+    [(Layout(OLD, NEW), Phase.COPYING, ["old", "new", "left"]), (Layout(NEW), Phase.SWITCHED, ["new", "left", "old"])],
+    ids=["one is being built", "one was just replaced"],
+)
+async def test_every_index_of_a_rebuild_is_among_them(layout: Layout, phase: Phase, expected: list[str]) -> None:
+    world = World()
     record = Reindexing("r1", phase, "", "", NEW, (LEFT, OLD.name))
     await world.register.write(LAYOUT, dump_layout(layout), replaces=None)
     await world.register.write(REBUILD, dump_reindexing(record), replaces=None)
-
-
-async def test_the_one_being_built_and_what_an_abandoned_rebuild_has_left_are_among_them() -> None:
-    world = World()
-    await announced(world, Layout(OLD, NEW), Phase.COPYING)
-    assert await found(world) == ["old", "new", "left"]
-
-
-async def test_the_one_that_was_just_replaced_is_among_them() -> None:
-    world = World()
-    await announced(world, Layout(NEW), Phase.SWITCHED)
-    assert await found(world) == ["new", "left", "old"]
+    assert await found(world) == expected
 
 
 async def test_it_goes_by_the_records_and_not_by_what_is_remembered() -> None:
