@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +15,6 @@ from local.emulators.models.server import ModelScript, serving
 from memnet.adapters.azure.model_providers import ModelProvider
 from memnet.adapters.azure.openai_models import MAX_REST_SECONDS, OpenAIModels, open_models
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.errors import Unavailable
 from memnet.ports import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
 from tests.contracts.scripted_server import CLOSE, scripted_server
@@ -57,37 +56,6 @@ def connected(server: ModelScript, style: Any) -> Callable[..., Any]:
     return connect
 
 
-Answering = Callable[[Sequence[Behaviour]], LanguageModels]
-
-
-@pytest.fixture
-async def answering_over_http(server: ModelScript) -> AsyncIterator[Answering]:
-    providers = [ModelProvider(server.url, "m", KEY)]
-    async with open_models(providers, budget_seconds=LONG, clock=FrozenClock(), rest_seconds=0.001) as models:
-
-        def told(steps: Sequence[Behaviour]) -> LanguageModels:
-            server.script("m", *steps)
-            return models
-
-        yield told
-
-
-@pytest.fixture(params=["memory", "http"])
-def answering(request: pytest.FixtureRequest) -> Answering:
-    """Scripted models, on each backend."""
-    if request.param == "memory":
-        return lambda steps: ScriptedModels([_in_memory(step) for step in steps])
-    found: Answering = request.getfixturevalue("answering_over_http")
-    return found
-
-
-def _in_memory(step: Behaviour) -> ModelAnswer | str | Exception:
-    outcomes = {does.Kind.TRUNCATED: ModelOutcome.TRUNCATED, does.Kind.REFUSED: ModelOutcome.REFUSED}
-    if step.kind is does.Kind.STATUS:
-        return Unavailable(dependency="models")
-    return ModelAnswer(step.text, outcomes[step.kind], "m") if step.kind in outcomes else step.text
-
-
 def text_of(answer: ModelAnswer) -> Any:
     assert answer.outcome is ModelOutcome.COMPLETE
     return json.loads(answer.text)
@@ -97,18 +65,6 @@ async def refused(models: LanguageModels) -> None:
     with pytest.raises(Unavailable) as raised:
         await models.answer(REQUEST)
     assert raised.value.details == {"dependency": "models"}
-
-
-async def test_answers_come_as_they_were_given(answering: Answering) -> None:
-    models = answering([says(GOOD), does.truncated('{"said": "th'), does.refuses("No."), fails(401), says(GOOD)])
-    assert text_of(await models.answer(REQUEST)) == GOOD
-    cut = await models.answer(REQUEST)
-    assert (cut.outcome, cut.text) == (ModelOutcome.TRUNCATED, '{"said": "th')
-    said_no = await models.answer(REQUEST)
-    assert (said_no.outcome, said_no.text) == (ModelOutcome.REFUSED, "No.")
-    await refused(models)
-    for _ in range(2):
-        assert text_of(await models.answer(REQUEST)) == GOOD
 
 
 async def test_what_is_sent(server: ModelScript, connected: Callable[..., Any], style: str) -> None:

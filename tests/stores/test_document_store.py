@@ -22,10 +22,6 @@ SUMMARY = DocumentSummary(
 
 async def create(documents: DocumentStore, key: DocumentKey, data: bytes = DATA) -> StorageETag:
     await documents.put(key, data, SUMMARY, replaces=None)
-    return await tag_of(documents, key)
-
-
-async def tag_of(documents: DocumentStore, key: DocumentKey) -> StorageETag:
     stored = await documents.get(key)
     assert stored is not None
     return stored.storage_etag
@@ -39,11 +35,6 @@ async def data_of(documents: DocumentStore, key: DocumentKey) -> bytes | None:
 async def paths(documents: DocumentStore, scope: UserScope, prefix: str = "", limit: int = 100) -> list[str]:
     found = rows(partial(documents.list, scope, prefix), limit)
     return [f"{row.key.namespace}/{row.key.path}" async for row in found]
-
-
-async def test_a_missing_document_is_none(documents: Any) -> None:
-    assert await documents.get(KEY) is None
-    assert documents.recall(KEY) is None
 
 
 async def test_create_then_get_returns_the_bytes(documents: Any) -> None:

@@ -36,13 +36,6 @@ def stores(blobs: Blobs) -> Stores:
     return stores_over(blobs)
 
 
-@pytest.fixture
-async def fenced(stores: Stores) -> Stores:
-    """The same, with the fence of one user up."""
-    await stores.erasures.write(ONE, DATA, replaces=None)
-    return stores
-
-
 class TestFence:
     async def test_a_fence_is_created_once_and_replaced_conditionally(self, stores: Any) -> None:
         erasures = stores.erasures

@@ -119,15 +119,10 @@ async def test_a_rebuild_continues_when_a_refused_event_cannot_be_marked(world: 
     assert await world.marks() == [refused[1]]
 
 
-async def reindex(world: Racing) -> None:
-    """Reindex the tenant of the erased user."""
+async def test_a_reindexing_does_not_bring_the_user_back(world: Racing) -> None:
+    world.erase = world.erase_user
     record = dump_reindexing(Reindexing("r1", Phase.COPYING, "", ""))
     await world.register.write(tenant_record(SCOPE.tenant_id), record, replaces=None)
     assert await resume_reindexing(SCOPE.tenant_id, "r1", service_of(**world.ports))
-
-
-async def test_a_reindexing_does_not_bring_the_user_back(world: Racing) -> None:
-    world.erase = world.erase_user
-    await reindex(world)
     assert world.erased == 1
     assert await world.counts() == [0, 3, 0]

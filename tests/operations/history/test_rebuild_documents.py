@@ -40,11 +40,6 @@ async def overwrite(service: Service, key: DocumentKey, data: bytes) -> None:
     await service.documents.put(key, data, summary, replaces=stored.storage_etag if stored else None)
 
 
-def remove(service: Service, key: DocumentKey) -> None:
-    storage_of(service.documents).drop(key.blob_name)
-    service.documents._cache.forget(key)
-
-
 @pytest.fixture
 async def filled(service: Any) -> Any:
     """Alpha with five changes, beta with three, another user's document."""
@@ -64,7 +59,8 @@ async def test_every_version_of_every_document_of_the_user(filled: Any) -> None:
 
 async def test_a_lost_document_is_rebuilt_from_its_records_alone(filled: Any) -> None:
     before = envelope.visible(await filled.head())
-    remove(filled, ALPHA)
+    storage_of(filled.documents).drop(ALPHA.blob_name)
+    filled.documents._cache.forget(ALPHA)
     alpha, beta = await rebuilt(filled)
     assert (alpha.key, alpha.fault) == (ALPHA, "there is no document for these records")
     assert canonical(alpha.versions[-1].document) == before

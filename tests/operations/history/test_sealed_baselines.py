@@ -36,11 +36,6 @@ def audit_of(world: RetentionWorld) -> dict[str, bytes]:
     return {name: storage.data(name) for name in storage.names() if name.startswith(folders)}
 
 
-def bytes_of(world: RetentionWorld) -> bytes:
-    """All bytes of the audit, as in a backup."""
-    return b"\n".join(audit_of(world).values())
-
-
 async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash() -> None:
     world = await removed_later()
     held = orjson.loads((await get_document(ALPHA, service_of(**ports(world)), as_of=await first(world))).document)[
@@ -48,7 +43,7 @@ async def test_what_a_user_took_out_does_not_come_back_in_clear_nor_as_a_hash() 
     ]
     applied = await world.retain()
     assert applied.report.baselines == 1
-    lying = bytes_of(world)
+    lying = b"\n".join(audit_of(world).values())
     for guess in (SECRET, sha256_hex(canonical(held)), sha256_hex(canonical(SECRET))):
         assert guess.encode() not in lying
 
