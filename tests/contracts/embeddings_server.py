@@ -3,7 +3,7 @@
 import base64
 import math
 from array import array
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -14,25 +14,20 @@ from aiohttp import web
 
 @dataclass
 class EmbeddingsServer:
-    """`asked` has the body of every request, `headers` its headers."""
+    """`asked` has the body of every request, `keys` what each was authorized with."""
 
     shortens: bool = True
     """Whether the model takes `dimensions`; one that does not has its own number of them and answers 400."""
     own_dimensions: int = 1536
     url: str = ""
     asked: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[Mapping[str, str]] = field(default_factory=list)
-
-    @property
-    def keys(self) -> list[str]:
-        """What each request was authorized with."""
-        return [headers["Authorization"] for headers in self.headers]
+    keys: list[str] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.Response:
         """One vector per text; in any order, as `index` says which is which."""
         body = await request.json()
         self.asked.append(body)
-        self.headers.append(request.headers)
+        self.keys.append(request.headers["Authorization"])
         if "" in body["input"]:
             return _refusal("'$.input' is invalid.")
         if "dimensions" in body and not self.shortens:

@@ -21,7 +21,7 @@ from memnet.ports import MessageQueue
 WAIT = 10.0
 A_MOMENT = 0.4
 """Seconds after which nothing more is expected; what is, comes within milliseconds."""
-TESTS = 20
+TESTS = 12
 
 
 class Receivers:

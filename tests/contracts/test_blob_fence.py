@@ -13,17 +13,17 @@ import pytest
 
 from memnet.adapters.azure.blob_storage import open_container
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.core.errors import ErasureRunning, TenantEnded, Unavailable
+from memnet.domain.core.errors import TenantEnded, Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.erasure import Found, fence_name
 from memnet.stores import Blobs
-from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, serving
+from tests.contracts.scripted_server import CLOSE, ScriptedServer, answer, serving
 from tests.contracts.test_azure_blob_storage import KEY
 from tests.memory_blobs import memory_blobs
-from tests.stores.all_stores import DATA, SUMMARY, Stores, document_of, put_hold, stores_over, writes
+from tests.stores.all_stores import DATA, SUMMARY, document_of, put_hold, stores_over, writes
 
 ONE = UserScope("t1", "u1")
 STEP = timedelta(minutes=5)
@@ -121,14 +121,6 @@ async def test_a_record_that_is_written_over_is_dated_so_as_well() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_behind_a_fence_nothing_is_sent(kind: str) -> None:
-    async with against(answer(200, body=DATA, ETag='"0x1"')) as (blobs, server):
-        with pytest.raises(ErasureRunning):
-            await writes(stores_over(blobs), ONE, "a")[kind]()
-        assert asked(server) == [("GET", FENCE)]
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "trouble",
     [answer(503, "ServerBusy"), answer(403, "AuthorizationFailure"), answer(404, "ContainerNotFound"), CLOSE],
@@ -141,31 +133,15 @@ async def test_without_an_answer_about_the_fence_nothing_is_sent(kind: str, trou
         assert {("GET", FENCE)} == set(asked(server))
 
 
-async def test_a_fence_that_hangs_is_unavailable_and_nothing_is_sent() -> None:
-    async with against(HANG, timeout_seconds=0.05) as (blobs, server):
-        with pytest.raises(Unavailable):
-            await writes(stores_over(blobs), ONE, "a")["event"]()
-        assert {("GET", FENCE)} == set(asked(server))
-
-
-def no_look_at_it(stores: Stores) -> dict[str, object]:
-    return {
-        "a document that is there": stores.documents.put(
-            document_of(ONE), DATA, SUMMARY, replaces=StorageETag('"0x0"')
-        ),
-        "a hold": put_hold(stores, ONE),
-        "a tenant's job": stores.marks.mark(Job(JobKind.REINDEX, "t1", None, "j1")),
-        "the fence itself": stores.erasures.write(ONE, DATA, replaces=None),
-        "a receipt": stores.erasures.create_receipt("t1", "e1", DATA),
-    }
-
-
 async def test_what_no_fence_stops_is_one_request() -> None:
     async with against(CREATED) as (blobs, server):
-        calls = no_look_at_it(stores_over(blobs))
-        for call in calls.values():
-            await call  # type: ignore[misc]
-        assert [method for method, _ in asked(server)] == ["PUT"] * len(calls)
+        stores = stores_over(blobs)
+        await stores.documents.put(document_of(ONE), DATA, SUMMARY, replaces=StorageETag('"0x0"'))
+        await put_hold(stores, ONE)
+        await stores.marks.mark(Job(JobKind.REINDEX, "t1", None, "j1"))
+        await stores.erasures.write(ONE, DATA, replaces=None)
+        await stores.erasures.create_receipt("t1", "e1", DATA)
+        assert [method for method, _ in asked(server)] == ["PUT"] * 5
 
 
 async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() -> None:

@@ -1,4 +1,4 @@
-"""What MEMNET_VAULT_URL, MEMNET_QUEUE_URL and MEMNET_MODEL_PROVIDERS make, and what stops the start."""
+"""What MEMNET_VAULT_URL, MEMNET_QUEUE_URL and MEMNET_MODEL_PROVIDERS make, and which settings stop the start."""
 
 import json
 from pathlib import Path
@@ -14,13 +14,9 @@ from memnet.wiring import connect
 from tests.sample_settings import sample_settings
 
 VAULT, QUEUE = "https://127.0.0.1:9", "sb://127.0.0.1:9"
-PROVIDER = {"url": "http://127.0.0.1:9/v1", "model": "m", "key": "k"}
+URL = "http://127.0.0.1:9/v1"
+PROVIDER = {"url": URL, "model": "m", "key": "k"}
 SECRET = "unspeakable"
-
-
-async def test_models_are_optional() -> None:
-    async with connect(sample_settings()) as services:
-        assert services.models is None
 
 
 async def test_a_vault() -> None:
@@ -48,6 +44,10 @@ async def test_models() -> None:
         ({"vault_url": VAULT, "vault_token": SECRET, "vault_ca": Path("/nowhere/ca.pem")}, "MEMNET_VAULT_CA"),
         ({"queue_url": "https://127.0.0.1:9", "queue_key": SECRET}, "MEMNET_QUEUE_URL"),
         ({"queue_key": None}, "MEMNET_QUEUE_KEY"),
+        ({"embeddings": "lokal"}, "MEMNET_EMBEDDINGS"),
+        ({"embeddings": "ftp://127.0.0.1/"}, "MEMNET_EMBEDDINGS"),
+        ({"embeddings": URL, "embeddings_key": SECRET, "embeddings_dimensions": 0}, "MEMNET_EMBEDDINGS_DIMENSIONS"),
+        ({"embeddings": URL}, "MEMNET_EMBEDDINGS_KEY"),
         ({"model_providers": "gpt"}, "MEMNET_MODEL_PROVIDERS"),
         ({"model_providers": json.dumps([PROVIDER]), "models_budget_seconds": 0.0}, "MEMNET_MODELS_BUDGET_SECONDS"),
         ({"model_providers": json.dumps([PROVIDER]), "models_budget_seconds": 151.0}, "MEMNET_MODELS_BUDGET_SECONDS"),

@@ -1,7 +1,5 @@
 """MEMNET_EMBEDDINGS: what each value makes, and what stops the start."""
 
-from typing import Any
-
 import pytest
 
 from memnet.adapters.azure.openai_embeddings import OpenAIEmbedder
@@ -34,21 +32,6 @@ async def test_a_url() -> None:
         assert isinstance(services.embedder, OpenAIEmbedder)
         assert (services.embedder.name, services.embedder.dimensions) == ("m", 8)
         assert isinstance(services.semantic_router, EmbeddingRouter)
-
-
-@pytest.mark.parametrize(
-    ("members", "named"),
-    [
-        ({"embeddings": "lokal"}, "MEMNET_EMBEDDINGS"),
-        ({"embeddings": "ftp://127.0.0.1/"}, "MEMNET_EMBEDDINGS"),
-        ({"embeddings": URL, "embeddings_key": "k", "embeddings_dimensions": 0}, "MEMNET_EMBEDDINGS_DIMENSIONS"),
-        ({"embeddings": URL}, "MEMNET_EMBEDDINGS_KEY"),
-    ],
-)
-async def test_what_cannot_work_stops_the_start(members: dict[str, Any], named: str) -> None:
-    with pytest.raises(SettingsError, match=named):
-        async with connect(sample_settings(**members)):
-            pass
 
 
 async def test_a_missing_package_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +15,6 @@ from local.emulators.models.server import ModelScript, serving
 from memnet.adapters.azure.model_providers import ModelProvider
 from memnet.adapters.azure.openai_models import MAX_REST_SECONDS, OpenAIModels, open_models
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.errors import Unavailable
 from memnet.ports import LanguageModels, ModelAnswer, ModelOutcome, ModelRequest
 from tests.contracts.scripted_server import CLOSE, scripted_server
@@ -57,37 +56,6 @@ def connected(server: ModelScript, style: Any) -> Callable[..., Any]:
     return connect
 
 
-Answering = Callable[[Sequence[Behaviour]], LanguageModels]
-
-
-@pytest.fixture
-async def answering_over_http(server: ModelScript) -> AsyncIterator[Answering]:
-    providers = [ModelProvider(server.url, "m", KEY)]
-    async with open_models(providers, budget_seconds=LONG, clock=FrozenClock(), rest_seconds=0.001) as models:
-
-        def told(steps: Sequence[Behaviour]) -> LanguageModels:
-            server.script("m", *steps)
-            return models
-
-        yield told
-
-
-@pytest.fixture(params=["memory", "http"])
-def answering(request: pytest.FixtureRequest) -> Answering:
-    """Scripted models, on each backend."""
-    if request.param == "memory":
-        return lambda steps: ScriptedModels([_in_memory(step) for step in steps])
-    found: Answering = request.getfixturevalue("answering_over_http")
-    return found
-
-
-def _in_memory(step: Behaviour) -> ModelAnswer | str | Exception:
-    outcomes = {does.Kind.TRUNCATED: ModelOutcome.TRUNCATED, does.Kind.REFUSED: ModelOutcome.REFUSED}
-    if step.kind is does.Kind.STATUS:
-        return Unavailable(dependency="models")
-    return ModelAnswer(step.text, outcomes[step.kind], "m") if step.kind in outcomes else step.text
-
-
 def text_of(answer: ModelAnswer) -> Any:
     assert answer.outcome is ModelOutcome.COMPLETE
     return json.loads(answer.text)
@@ -97,18 +65,6 @@ async def refused(models: LanguageModels) -> None:
     with pytest.raises(Unavailable) as raised:
         await models.answer(REQUEST)
     assert raised.value.details == {"dependency": "models"}
-
-
-async def test_answers_come_as_they_were_given(answering: Answering) -> None:
-    models = answering([says(GOOD), does.truncated('{"said": "th'), does.refuses("No."), fails(401), says(GOOD)])
-    assert text_of(await models.answer(REQUEST)) == GOOD
-    cut = await models.answer(REQUEST)
-    assert (cut.outcome, cut.text) == (ModelOutcome.TRUNCATED, '{"said": "th')
-    said_no = await models.answer(REQUEST)
-    assert (said_no.outcome, said_no.text) == (ModelOutcome.REFUSED, "No.")
-    await refused(models)
-    for _ in range(2):
-        assert text_of(await models.answer(REQUEST)) == GOOD
 
 
 async def test_what_is_sent(server: ModelScript, connected: Callable[..., Any], style: str) -> None:
@@ -133,13 +89,6 @@ async def test_what_is_sent(server: ModelScript, connected: Callable[..., Any], 
     assert (form["name"], form["schema"], form["strict"]) == ("extraction", SCHEMA, True)
 
 
-async def test_hostile_proposals_are_passed_on_as_they_are(server: ModelScript, connected: Callable[..., Any]) -> None:
-    hostile = {"said": "'; DROP", "__proto__": {"a": 1}, "patches": [{"path": "/../../other"}], "💡": None}
-    server.script("m", says(hostile))
-    async with connected() as models:
-        assert text_of(await models.answer(REQUEST)) == hostile
-
-
 @pytest.mark.parametrize("kept", [True, False])
 async def test_a_model_that_takes_no_temperature_is_asked_once_with_one(
     server: ModelScript, connected: Callable[..., Any], kept: bool
@@ -154,15 +103,8 @@ async def test_a_model_that_takes_no_temperature_is_asked_once_with_one(
 
 FALLS_THROUGH = {
     "401": fails(401, text=f"wrong key {KEY}"),
-    "403": fails(403),
-    "404": fails(404, code="DeploymentNotFound"),
-    "408": fails(408),
-    "409": fails(409),
-    "422": fails(422),
     "429": fails(429, retry_after=20),
-    "429 ms": fails(429, retry_after=0.5),
     "500": fails(500, text=f"{PRIVATE} {KEY}"),
-    "503": fails(503, retry_after=0),
     "400": fails(400, code="context_length_exceeded"),
     "failed": does.FAILED,
     "garbage": does.GARBAGE,
@@ -170,10 +112,8 @@ FALLS_THROUGH = {
     "dropped": does.DROPS,
     "hangs": does.HANGS,
     "trickles": does.TRICKLES,
-    "slow": says(GOOD).slowly(LONG),
     "malformed": says('{"said": "this"'),
     "prose": says("Sure! Here is the JSON you asked for."),
-    "fenced": says('```json\n{"said": "this"}\n```'),
     "nothing": says(""),
     "repeated": says('{"said": "this", "said": "that"}'),
     "surrogate": says('{"said": "\\ud800"}'),
@@ -190,7 +130,7 @@ async def test_the_next_provider_is_asked_when_one_fails(
     caplog.set_level(logging.DEBUG)
     server.script("bad", FALLS_THROUGH[name])
     server.script("good", says(GOOD))
-    patience = 2.0 if name in ("hangs", "trickles", "slow") else LONG
+    patience = 2.0 if name in ("hangs", "trickles") else LONG
     async with connected("bad", "good", "never", timeout_seconds=patience) as models:
         answer = await models.answer(REQUEST)
     assert (text_of(answer), answer.model) == (GOOD, "good-2026-01-01")
@@ -200,26 +140,6 @@ async def test_the_next_provider_is_asked_when_one_fails(
     assert "provider 1" in ours[0]
     assert KEY not in caplog.text
     assert PRIVATE not in caplog.text
-
-
-async def test_a_model_without_structured_output_is_passed_over(
-    server: ModelScript, connected: Callable[..., Any]
-) -> None:
-    server.script("old", says(GOOD), lacks=("json_schema",))
-    server.script("new", says(GOOD))
-    async with connected("old", "new") as models:
-        assert (await models.answer(REQUEST)).model.startswith("new")
-    assert [asked.model for asked in server.asked] == ["old", "new"]
-
-
-async def test_without_a_server_the_next_provider_is_called(server: ModelScript) -> None:
-    server.script("good", says(GOOD))
-    async with scripted_server(CLOSE) as closing:
-        closed = closing.url
-        for url in (closed, "http://127.0.0.1:9/v1"):
-            providers = [ModelProvider(url, "bad", "k"), ModelProvider(server.url, "good", KEY)]
-            async with open_models(providers, budget_seconds=LONG, clock=FrozenClock()) as models:
-                assert text_of(await models.answer(REQUEST)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -271,18 +191,14 @@ async def test_the_budget_holds_over_all_providers(server: ModelScript, connecte
     assert len(server.asked) <= 2
 
 
-async def test_no_pause_is_begun_that_goes_over_the_budget(server: ModelScript, connected: Callable[..., Any]) -> None:
-    server.script("m", fails(429, retry_after=LONG + 20))
-    async with connected(budget_seconds=LONG) as models, asyncio.timeout(LONG):
+@pytest.mark.parametrize("before", [0, 2])
+async def test_no_pause_goes_over_the_budget_or_comes_after_the_last_round(
+    server: ModelScript, connected: Callable[..., Any], before: int
+) -> None:
+    server.script("m", *[fails(500)] * before, fails(429, retry_after=5 * LONG))
+    async with connected(budget_seconds=10 * LONG if before else LONG) as models, asyncio.timeout(LONG):
         await refused(models)
-    assert len(server.asked) == 1
-
-
-async def test_no_pause_comes_after_the_last_round(server: ModelScript, connected: Callable[..., Any]) -> None:
-    server.script("m", fails(500), fails(500), fails(429, retry_after=5 * LONG))
-    async with connected(budget_seconds=10 * LONG) as models, asyncio.timeout(LONG):
-        await refused(models)
-    assert len(server.asked) == 3
+    assert len(server.asked) == before + 1
 
 
 @pytest.mark.parametrize(
@@ -343,20 +259,6 @@ async def test_a_redirect_takes_nothing_elsewhere(server: ModelScript, connected
         async with connected() as models:
             await refused(models)
         assert elsewhere.asked == []
-
-
-async def test_keys_and_content_are_never_logged(
-    server: ModelScript, connected: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    server.script("m", says({"said": PRIVATE}), does.refuses(PRIVATE), does.truncated(PRIVATE), fails(401, text=KEY))
-    async with connected() as models:
-        for _ in range(3):
-            await models.answer(REQUEST)
-        await refused(models)
-    assert "openai._base_client" in {record.name for record in caplog.records}
-    assert KEY not in caplog.text
-    assert PRIVATE not in caplog.text
 
 
 async def test_the_environment_adds_nothing(

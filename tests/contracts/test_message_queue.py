@@ -7,6 +7,7 @@ import pytest
 
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.job import MAX_ID, Job, JobKind, message_id, session_id
+from memnet.domain.core.scope import UserScope
 from tests.contracts.queue_ends import Ends
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
@@ -34,18 +35,7 @@ async def test_a_users_jobs_come_in_order_and_one_at_a_time(ends: Ends) -> None:
     assert await ends.received.receive(JobKind.REPLAY) == (others, 0)
     assert await ends.received.receive(JobKind.REPLAY) is None
     await ends.received.complete(others)
-    await ends.received.complete(first)
-    assert await ends.received.receive(JobKind.REPLAY) == (second, 0)
-    await ends.received.complete(second)
-
-
-async def test_what_is_given_back_is_the_next_of_its_user_again(ends: Ends) -> None:
-    first, second = replay("t", "a", "1"), replay("t", "a", "2")
-    await ends.queue.send(first)
-    await ends.queue.send(second)
-    for _ in range(2):
-        assert await ends.received.receive(JobKind.REPLAY) == (first, 0)
-        await ends.received.abandon(first)
+    await ends.received.abandon(first)
     assert await ends.received.receive(JobKind.REPLAY) == (first, 0)
     await ends.received.complete(first)
     assert await ends.received.receive(JobKind.REPLAY) == (second, 0)
@@ -88,10 +78,10 @@ async def test_ids_may_be_as_long_as_the_identifiers_of_memnet(ends: Ends) -> No
     for job in jobs:
         await ends.queue.send(job)
         await ends.queue.send(job)
-    for job in jobs:
-        assert await ends.received.receive(JobKind.REPLAY) == (job, 0)
-        await ends.received.complete(job)
-    assert await ends.received.receive(JobKind.REPLAY) is None
+    assert await ends.received.receive(JobKind.REPLAY) == (jobs[0], 0)
+    await ends.received.complete(jobs[0])
+    await ends.received.leave(jobs[0])
+    assert await ends.queue.purge(UserScope("t" * 128, "u" * 128)) == 1
 
 
 async def test_many_may_send_at_once(ends: Ends) -> None:

@@ -80,13 +80,6 @@ async def test_nothing_is_none_and_what_is_gone_is_gone(ends: Ends) -> None:
     await ends.queue.send(replay(ANN, "1"))
     await ends.queue.send(replay(ANN, "2"), due=ends.now() + HOURS)
     assert [await ends.queue.purge(ANN) for _ in range(3)] == [2, 0, 0]
-    assert await taken(ends, JobKind.REPLAY) == []
-
-
-@mostly_in_memory
-async def test_who_starts_afresh_is_served(ends: Ends) -> None:
-    await ends.queue.send(replay(ANN, "1"))
-    assert await ends.queue.purge(ANN) == 1
     await ends.queue.send(replay(ANN, "new"))
     assert await taken(ends, JobKind.REPLAY) == [replay(ANN, "new")]
 
@@ -102,15 +95,6 @@ async def test_nothing_is_claimed_while_a_worker_has_a_message_of_the_user(ends:
     assert refused.value.details == {"dependency": "service_bus"}
     assert await ends.queue.purge(BOB) == 1
     await ends.received.complete(replay(ANN, "1"))
-    await ends.received.leave(replay(ANN, "1"))
-    assert await ends.queue.purge(ANN) == 1
-
-
-@mostly_in_memory
-async def test_a_message_that_was_given_back_goes_too(ends: Ends) -> None:
-    await ends.queue.send(replay(ANN, "1"))
-    assert await ends.received.receive(JobKind.REPLAY) == (replay(ANN, "1"), 0)
-    await ends.received.abandon(replay(ANN, "1"))
     await ends.received.leave(replay(ANN, "1"))
     assert await ends.queue.purge(ANN) == 1
 
@@ -176,27 +160,6 @@ async def test_there_may_be_more_than_one_call_takes(ends: Ends) -> None:
     assert await taken(ends, JobKind.REPLAY) == []
     assert await ends.received.letters() == [text for number, text in enumerate(letters) if number % 90 != 89]
     assert await ends.queue.purge(BOB) == 267
-
-
-@mostly_in_memory
-async def test_ids_may_be_as_long_as_the_identifiers_of_memnet(ends: Ends) -> None:
-    longest, other = UserScope("t" * 128, "u" * 128), UserScope("t" * 128, "u" * 127)
-    for scope in (longest, other):
-        await ends.queue.send(replay(scope, "1"))
-    assert await ends.queue.purge(longest) == 1
-    assert await taken(ends, JobKind.REPLAY) == [replay(other, "1")]
-
-
-@mostly_in_memory
-async def test_a_broker_that_is_away_is_unavailable_and_the_same_again_takes_what_is_left(ends: Ends) -> None:
-    for job in (replay(ANN, "1"), conflict(ANN, "1"), replay(BOB, "1")):
-        await ends.queue.send(job)
-    ends.fail()
-    with pytest.raises(Unavailable):
-        await ends.queue.purge(ANN)
-    ends.recover()
-    assert await ends.queue.purge(ANN) == 2
-    assert await taken(ends, JobKind.REPLAY) == [replay(BOB, "1")]
 
 
 @mostly_in_memory

@@ -79,16 +79,6 @@ async def test_counters_of_ended_windows_are_dropped(clock: FrozenClock) -> None
     assert (await counters.reset() or 0) <= 200
 
 
-async def test_a_cleared_counter_starts_at_zero(clock: FrozenClock) -> None:
-    counters = ProcessCounters(clock)
-    assert [await counters.incr("k", 60) for _ in range(2)] == [1, 2]
-    assert await counters.get("k") == 2
-    assert await counters.get_expiry("k") == clock.now().timestamp() + 60
-    await counters.clear("k")
-    assert await counters.get("k") == 0
-    assert await counters.check()
-
-
 @pytest.mark.parametrize("url", ["", "memory", "memcached://h", "http://h", "redis//h"])
 async def test_other_stores_are_refused(clock: FrozenClock, url: str) -> None:
     with pytest.raises(ValueError, match="memory://"):
@@ -102,12 +92,6 @@ async def test_what_is_no_limit_is_refused(clock: FrozenClock, limit: str) -> No
         with pytest.raises(ValueError, match=r"limit|granularity"):
             async with open_quota(url, per_user=limit, per_principal="1/minute", clock=clock):
                 pass
-
-
-async def test_memory_counts(clock: FrozenClock) -> None:
-    async with open_quota("memory://", per_user="1/minute", per_principal="9/minute", clock=clock) as limited:
-        await limited.take(U1, "p")
-        await retry_after(limited)
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from memnet.adapters.azure.search_index import SearchEventIndex, open_search
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.events.event_search import EventQuery, IndexDocument
 from memnet.domain.events.index_layout import IndexVersion
-from memnet.ports import IndexMissing
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, scripted_server
 from tests.domain.event_samples import SCOPE, stored_event
 
@@ -150,25 +149,11 @@ async def test_what_is_no_key_is_refused_before_anything_is_sent(key: str) -> No
             pass
 
 
-async def test_nothing_listens() -> None:
-    async with open_search(
-        "http://127.0.0.1:1", key="k", prefix="events", timeout_seconds=1, backoff_seconds=0.001
-    ) as index:
-        with pytest.raises(Unavailable):
-            await index.upload(NAME, DOCUMENTS)
-
-
 async def test_a_request_that_is_wrong_is_our_defect_and_not_repeated() -> None:
     async with connected(refusal(400)) as (index, server):
         with pytest.raises(HttpResponseError):
             await index.search(NAME, QUERY, None)
         assert len(server.asked) == 1
-
-
-async def test_a_missing_index_is_reported() -> None:
-    async with connected(refusal(404)) as (index, _):
-        with pytest.raises(IndexMissing):
-            await index.upload(NAME, DOCUMENTS)
 
 
 @pytest.mark.parametrize("status", [409, 422, 429, 503])

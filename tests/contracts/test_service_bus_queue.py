@@ -85,12 +85,6 @@ async def test_what_is_no_address_is_refused(url: str, key: str | None) -> None:
             pass
 
 
-@pytest.mark.parametrize("key", [None, "a2V5"])
-async def test_nothing_is_sent_before_the_first_call(key: str | None) -> None:
-    async with open_queue("sb://namespace.invalid/", key=key):
-        pass
-
-
 async def test_a_host_that_is_not_there_is_unavailable() -> None:
     async with open_queue("sb://namespace.invalid", key="a2V5") as queue:
         for call in (queue.ping(), queue.send(job("u", 1))):
@@ -100,7 +94,7 @@ async def test_a_host_that_is_not_there_is_unavailable() -> None:
 
 async def test_a_queue_that_is_not_there_is_unavailable(broker: ServiceBus) -> None:
     async with open_queue(broker.url, key=broker.key, names={JobKind.REPLAY: "nowhere"}) as queue:
-        for call in (queue.ping(), queue.send(job("u", 1))):
+        for call in (queue.ping(), queue.send(job("u", 1)), queue.purge(UserScope("t", "u"))):
             with pytest.raises(Unavailable):
                 await call
     gc.collect()
@@ -116,7 +110,7 @@ async def test_a_broker_that_hangs_is_unavailable_in_time_and_used_again_afterwa
     try:
         with caplog.at_level(logging.WARNING, "memnet.queue"):
             async with asyncio.timeout(60):
-                for call in (queue.send(job("hung", 2)), queue.ping()):
+                for call in (queue.send(job("hung", 2)), queue.ping(), queue.purge(UserScope("t", "hung"))):
                     with pytest.raises(Unavailable):
                         await call
     finally:
@@ -127,6 +121,7 @@ async def test_a_broker_that_hangs_is_unavailable_in_time_and_used_again_afterwa
     for number in (1, 2, 3):
         await queue.send(job("hung", number))
     assert await sent(broker, "hung") == [f"replay:t/hung:{number}:0" for number in (1, 2, 3)]
+    assert await queue.purge(UserScope("t", "hung")) == 3
 
 
 async def test_a_caller_that_goes_away_leaves_the_queue_usable(broker: ServiceBus, queue: MessageQueue) -> None:
@@ -261,28 +256,6 @@ async def test_a_sender_is_as_good_as_before_when_there_was_nothing_to_cancel(qu
         await sender.cancel(123_456)
     assert sender._is_sound
     await queue.send(job("sound", 1))
-
-
-async def test_a_purge_at_a_broker_that_hangs_is_unavailable_in_time(broker: ServiceBus, queue: MessageQueue) -> None:
-    pid = broker.child.pid
-    assert pid is not None
-    await queue.send(job("hanging", 1))
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        async with asyncio.timeout(60):
-            with pytest.raises(Unavailable):
-                await queue.purge(UserScope("t", "hanging"))
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    assert await queue.purge(UserScope("t", "hanging")) == 1
-
-
-async def test_a_purge_of_a_queue_that_is_not_there_is_unavailable(broker: ServiceBus) -> None:
-    names = {JobKind.REPLAY: "nowhere"}
-    async with open_queue(broker.url, key=broker.key, names=names, timeout_seconds=2) as queue:
-        with pytest.raises(Unavailable):
-            await queue.purge(UserScope("t", "u"))
-    gc.collect()
 
 
 async def test_a_purge_whose_caller_goes_away_leaves_the_queue_usable(broker: ServiceBus, queue: MessageQueue) -> None:

@@ -77,10 +77,6 @@ async def test_a_step_of_a_caller_who_names_no_trace_begins_one(telemetry: Telem
     assert len({*traces, TRACE}) == 3
 
 
-async def test_without_a_step_there_is_no_trace(telemetry: Telemetry) -> None:
-    assert (telemetry.traceparent(), telemetry.trace_id()) == (None, None)
-
-
 async def test_spans_of_concurrent_tasks_are_separate(telemetry: Telemetry) -> None:
     async def step() -> tuple[str | None, str | None]:
         with telemetry.span("step", "server"):
@@ -171,12 +167,10 @@ async def test_a_gauge_is_reported_while_it_is_fresh(receiver: TelemetryReceiver
         assert [point.value for point in receiver.points(REPLAY_OLDEST_AGE.name)] == told
 
 
-@pytest.fixture
-def redacted(restored_logging: None) -> None:
+async def test_log_records_go_along_with_less_than_the_lines_say(
+    receiver: TelemetryReceiver, restored_logging: None
+) -> None:
     log_redaction.install("info")
-
-
-async def test_log_records_go_along_with_less_than_the_lines_say(receiver: TelemetryReceiver, redacted: None) -> None:
     fields = {"operation": "get_document", "status": 200, "tenant": "t-secret", "principal": "p-secret", "error": None}
     async with otlp(receiver) as telemetry:
         with telemetry.span("step", "server", PARENT):

@@ -96,11 +96,6 @@ async def test_a_rotated_key_is_the_newest_and_the_older_ones_stay(keys: TenantK
     assert [await keys.version(tenant, key.version) for key in (first, second)] == [first, second]
 
 
-async def test_a_rotation_may_come_first(keys: TenantKeys, tenant: str) -> None:
-    made = await keys.rotate(tenant)
-    assert await keys.newest(tenant) == made
-
-
 @pytest.mark.parametrize("version", ["0" * 32, "", "versions", "v999", "../other", "a" * 1000, "?x=1"])
 async def test_a_version_that_is_not_there_breaks_the_seal(keys: TenantKeys, tenant: str, version: str) -> None:
     with pytest.raises(DecryptionFailed):
@@ -234,11 +229,9 @@ SECRET = base64.b64encode(b"k" * 32).decode()
     [
         (500, b""),
         (503, b'{"error": {"code": "busy", "message": "%b"}}' % SECRET.encode()),
-        (403, b"{}"),
         (404, b"<html>"),
         (404, b'{"error": {"code": "NotFound", "message": "no vault"}}'),
         (200, b""),
-        (200, b'{"value": "%b"' % SECRET.encode()),
         (200, b"[]"),
         (200, b'{"value": "%b", "id": "what is this?"}' % SECRET.encode()),
     ],
@@ -325,12 +318,6 @@ async def test_the_environment_adds_no_proxy(key_vault: KeyVault, tenant: str, m
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     async with connected(key_vault) as keys:
         assert len((await keys.newest(tenant)).secret) == 32
-
-
-@pytest.mark.parametrize("url", ["https://Vault.example.com", "HTTPS://vault.example.com:443/", "https://127.0.0.1:1"])
-async def test_an_address_may_be_written_in_any_way(key_vault: KeyVault, url: str) -> None:
-    async with connected(key_vault, url=url) as keys:
-        assert isinstance(keys, KeyVaultTenantKeys)
 
 
 @pytest.mark.parametrize(

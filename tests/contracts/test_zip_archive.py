@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from memnet.adapters.process import zip_archive
-from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter, create_zip, open_zip
+from memnet.adapters.process.zip_archive import ZipArchiveReader, create_zip, open_zip
 from memnet.domain.core.errors import ArchiveInvalid
 from memnet.domain.governance.archive import ArchiveMember
 
@@ -70,13 +70,6 @@ async def test_a_failure_leaves_nothing_and_nothing_is_written_over(tmp_path: Pa
     with pytest.raises(FileExistsError):
         await write(tmp_path / "a.zip")
     assert (tmp_path / "a.zip").read_bytes() == b"mine"
-
-
-async def test_what_a_killed_export_left_is_no_archive_and_in_nobodys_way(tmp_path: Path) -> None:
-    (tmp_path / "a.zip.partial").write_bytes(b"PK half of it" * 100)
-    assert "not a ZIP file" in reason((tmp_path / "a.zip.partial").read_bytes())
-    await write(tmp_path / "a.zip")
-    assert os.listdir(tmp_path) == ["a.zip"]
 
 
 async def test_large_files_pass_through_a_bounded_memory(tmp_path: Path) -> None:
@@ -195,14 +188,3 @@ def test_a_zip_file_with_a_comment_is_refused() -> None:
 def test_a_zip_file_behind_something_else_is_refused(fill: Callable[[zipfile.ZipFile], None]) -> None:
     """The library would read it: archives that extract themselves begin with a program."""
     assert "before its first file" in reason(b"#!/bin/sh\n" + packed(fill))
-
-
-def test_the_smallest_zip_file_has_no_members() -> None:
-    assert ZipArchiveReader(io.BytesIO(packed(lambda archive: None))).members == []
-
-
-async def test_the_writer_takes_any_seekable_file() -> None:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        await ZipArchiveWriter(archive).write("a", parts(b"abcdefg"))
-    assert await read(ZipArchiveReader(io.BytesIO(made.getvalue())), "a") == b"abcdefg"

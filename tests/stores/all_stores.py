@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from functools import partial
 
 from memnet.domain.core.job import OF_USERS, Job
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
@@ -12,7 +12,7 @@ from memnet.domain.documents.envelope import DocumentSummary
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.erasure import Found, Whose
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
-from memnet.ports import Page
+from memnet.paging import rows
 from memnet.stores import (
     AuditLog,
     Blobs,
@@ -30,7 +30,6 @@ DATA = '{"who":"naïve 文档 🙂"}'.encode()
 SUMMARY = DocumentSummary(
     etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False, outbox=1
 )
-T = TypeVar("T")
 Write = Callable[[], Awaitable[object]]
 
 
@@ -67,12 +66,6 @@ def document_of(scope: UserScope, path: str = "alpha.json") -> DocumentKey:
     return DocumentKey(scope, "projects", path)
 
 
-def job_of(scope: UserScope, kind: str, job_id: str = "j1") -> Job:
-    """One of the user's jobs."""
-    (found,) = [one for one in OF_USERS if one.value == kind]
-    return Job(found, scope.tenant_id, scope.user_id, job_id)
-
-
 def writes(stores: Stores, scope: UserScope, name: str) -> dict[str, Write]:
     """Every way to create something of a user, each under this name."""
     event = EventKey(scope, name)
@@ -88,7 +81,12 @@ def writes(stores: Stores, scope: UserScope, name: str) -> dict[str, Write]:
             )
             for kind in ItemKind
         },
-        **{f"{kind} mark": lambda kind=kind: stores.marks.mark(job_of(scope, kind, name)) for kind in OF_USERS},  # type: ignore[misc]
+        **{
+            f"{kind} mark": lambda kind=kind: stores.marks.mark(  # type: ignore[misc]
+                Job(kind, scope.tenant_id, scope.user_id, name)
+            )
+            for kind in OF_USERS
+        },
     }
 
 
@@ -111,22 +109,9 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-async def pages(turn: Callable[[str | None], Awaitable[Page[T]]], limit: int) -> list[T]:
-    """All that a listing has, page by page."""
-    found: list[T] = []
-    cursor: str | None = None
-    while True:
-        page = await turn(cursor)
-        assert len(page.items) <= limit
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-
-
 async def found_in(storage: UserStorage, scope: Whose, limit: int = 1000) -> list[Found]:
     """All that is stored of a user."""
-    return await pages(lambda cursor: storage.list(scope, limit=limit, cursor=cursor), limit)
+    return [found async for found in rows(partial(storage.list, scope), limit)]
 
 
 async def listed(storage: UserStorage, scope: Whose, limit: int = 1000) -> list[str]:

@@ -1,12 +1,14 @@
 """The AuditLog."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
 
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.scope import UserScope
+from memnet.paging import rows
 from memnet.stores import AuditLog
 
 SCOPE = UserScope("t1", "u1")
@@ -14,43 +16,14 @@ RECORD = '{"actor":"naïve 文档"}'.encode()
 
 
 async def all_ids(audit: AuditLog, scope: UserScope, prefix: str, limit: int) -> list[str]:
-    found: list[str] = []
-    cursor: str | None = None
-    while True:
-        page = await audit.list(scope, prefix, limit=limit, cursor=cursor)
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-
-
-async def test_a_missing_record_is_none_and_does_not_stand(audit: Any) -> None:
-    assert await audit.read(SCOPE, "d-0001") is None
-    assert not audit.is_flushed(SCOPE, "d-0001")
-
-
-async def test_append_then_read(audit: Any) -> None:
-    await audit.append(SCOPE, "d-0001", RECORD)
-    assert await audit.read(SCOPE, "d-0001") == RECORD
-    assert audit.is_flushed(SCOPE, "d-0001")
+    return [change_id async for change_id in rows(partial(audit.list, scope, prefix), limit)]
 
 
 async def test_appending_the_same_bytes_again_is_success(audit: Any) -> None:
     await audit.append(SCOPE, "d-0001", RECORD)
     await audit.append(SCOPE, "d-0001", RECORD)
     assert await audit.read(SCOPE, "d-0001") == RECORD
-
-
-async def test_appending_other_bytes_breaks_the_history_and_changes_nothing(audit: Any) -> None:
-    await audit.append(SCOPE, "d-0001", RECORD)
-    with pytest.raises(HistoryCorrupt):
-        await audit.append(SCOPE, "d-0001", RECORD + b" ")
-    assert await audit.read(SCOPE, "d-0001") == RECORD
-
-
-async def test_racing_appends_of_one_record_all_succeed(audit: Any) -> None:
-    await asyncio.gather(*(audit.append(SCOPE, "d-0001", RECORD) for _ in range(10)))
-    assert await audit.read(SCOPE, "d-0001") == RECORD
+    assert audit.is_flushed(SCOPE, "d-0001")
 
 
 async def test_racing_forks_have_one_winner(audit: Any) -> None:

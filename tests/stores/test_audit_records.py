@@ -1,19 +1,17 @@
 """The audit records of a document, as they are stored and opened."""
 
-import asyncio
 from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import HistoryCorrupt, Unavailable
+from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import UserScope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.audit_values import CLEAR
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.sealing import rotate_keys
-from memnet.paging import MAX_CONCURRENCY
 from memnet.stores import read_records, read_stored_records, unseal_records
-from tests.operations.service_scenario import SCOPE, CountingAudit, Service, note
+from tests.operations.service_scenario import SCOPE, Service, note
 
 # Records as they are stored: enough to follow the chain, with no key at all.
 
@@ -64,50 +62,6 @@ async def test_what_the_document_still_carries_is_not_asked_for(service: Any) ->
     service.audit.calls.clear()
     assert len(await records_of(service, 1, 3)) == 3
     assert service.audit.calls == {"read": 2}
-
-
-async def test_reads_go_side_by_side_but_not_all_at_once() -> None:
-    class Watched(CountingAudit):
-        now = most = 0
-
-        async def read(self, scope: Any, change_id: Any) -> Any:
-            self.now += 1
-            self.most = max(self.most, self.now)
-            await asyncio.sleep(0)
-            try:
-                return await super().read(scope, change_id)
-            finally:
-                self.now -= 1
-
-    audit = Watched()
-    service = Service(audit=audit)
-    await service.count_up(50)
-    await records_of(service, 1, 50)
-    assert audit.most == MAX_CONCURRENCY
-
-
-@pytest.mark.parametrize("damage", [None, b"", b"{", b"\xff\xff", b"[]", b'{"a": 1}', b'{"b":1,"a":2}'])
-async def test_what_is_missing_or_not_ours_is_named(service: Any, damage: Any) -> None:
-    results = await service.count_up(4)
-    service.audit.tamper(SCOPE, results[1].change_id, damage)
-    with pytest.raises(HistoryCorrupt) as refusal:
-        await records_of(service, 1, 4)
-    assert refusal.value.details == {"change_id": results[1].change_id}
-    assert len(await records_of(service, 3, 4)) == 2
-
-
-async def test_beyond_the_end_there_is_nothing(service: Any) -> None:
-    [first] = await service.count_up(1)
-    await service.patch(note("x"), over=first.etag)
-    with pytest.raises(HistoryCorrupt):
-        await records_of(service, 1, 3)
-
-
-async def test_an_audit_that_does_not_answer_is_unavailable(service: Any) -> None:
-    await service.count_up(3)
-    service.audit.down = True
-    with pytest.raises(Unavailable):
-        await records_of(service, 1, 3)
 
 
 # Stored records, opened: all of a user's with one look at the keys, and none that was moved or altered.

@@ -44,12 +44,6 @@ async def test_the_first_index_is_made_with_the_configured_embeddings() -> None:
     assert await world.index.list(layout.serving.name, None, limit=1, after=None) == []
 
 
-async def test_an_existing_index_is_kept() -> None:
-    world = World()
-    first = await ensure_index(world.search, world.ids)
-    assert await ensure_index(world.search, world.ids) == first
-
-
 async def test_many_at_once_agree_on_one_and_leave_no_other() -> None:
     world = World()
     layouts = await asyncio.gather(*(ensure_index(world.search, world.ids) for _ in range(8)))
@@ -68,36 +62,17 @@ async def found(world: World) -> list[str]:
     return list(await find_indexes(search=world.search))
 
 
-async def announced(world: World, layout: Layout, phase: Phase) -> None:
+@pytest.mark.parametrize(
+    ("layout", "phase", "expected"),
+    [(Layout(OLD, NEW), Phase.COPYING, ["old", "new", "left"]), (Layout(NEW), Phase.SWITCHED, ["new", "left", "old"])],
+    ids=["one is being built", "one was just replaced"],
+)
+async def test_every_index_of_a_rebuild_is_among_them(layout: Layout, phase: Phase, expected: list[str]) -> None:
+    world = World()
     record = Reindexing("r1", phase, "", "", NEW, (LEFT, OLD.name))
     await world.register.write(LAYOUT, dump_layout(layout), replaces=None)
     await world.register.write(REBUILD, dump_reindexing(record), replaces=None)
-
-
-async def test_there_is_no_index_and_nothing_to_count_before_the_first_event() -> None:
-    world = World()
-    assert await found(world) == []
-    assert await count_indexed(SCOPE, search=world.search) == 0
-
-
-async def test_there_is_one_while_nothing_is_built() -> None:
-    world = World()
-    await world.write()
-    assert await found(world) == [(await world.layout()).serving.name]
-    await rebuild_index(service_of(**world.ports))
-    assert (await world.layout()).serving.name in await found(world)
-
-
-async def test_the_one_being_built_and_what_an_abandoned_rebuild_has_left_are_among_them() -> None:
-    world = World()
-    await announced(world, Layout(OLD, NEW), Phase.COPYING)
-    assert await found(world) == ["old", "new", "left"]
-
-
-async def test_the_one_that_was_just_replaced_is_among_them() -> None:
-    world = World()
-    await announced(world, Layout(NEW), Phase.SWITCHED)
-    assert await found(world) == ["new", "left", "old"]
+    assert await found(world) == expected
 
 
 async def test_it_goes_by_the_records_and_not_by_what_is_remembered() -> None:
@@ -141,19 +116,6 @@ async def test_each_event_counts_once_however_many_indexes_and_pages_it_is_in(mo
     assert await count_indexed(SCOPE, search=world.search) == 6
 
 
-async def test_what_cannot_be_seen_is_not_counted_as_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World()
-    await world.write()
-    assert await count_indexed(SCOPE, search=world.search) == 1
-
-    async def down(*_: object, **__: object) -> list[str]:
-        raise Unavailable(dependency="search")
-
-    monkeypatch.setattr(world.index, "list_of_user", down)
-    with pytest.raises(Unavailable):
-        await count_indexed(SCOPE, search=world.search)
-
-
 EVENT = stored_event()
 
 
@@ -181,11 +143,6 @@ async def laid_out(layout: Layout, index: TroubledIndex | None = None) -> World:
         await world.index.create(version)
     await world.register.write(LAYOUT, dump_layout(layout), replaces=None)
     return world
-
-
-async def test_the_first_event_creates_the_first_index() -> None:
-    world = World()
-    assert await index_events([EVENT], search=world.search, ids=world.ids) == {EVENT.key}
 
 
 async def test_both_indexes_get_what_is_written_while_one_is_built() -> None:
@@ -279,25 +236,6 @@ async def test_without_its_vector_an_event_is_found_by_words_and_not_complete(tr
         embedder.down = trouble == "down"
     assert await upload_events(EVENTS, [version], search=world.search) == frozenset()
     assert len(world.index._indexes[version.name]) == 2
-
-
-async def test_embeddings_are_not_requested_for_an_index_without_vectors() -> None:
-    embedder = TwoNumbers()
-    embedder.down = True
-    world = await made(PLAIN, embedder=embedder)
-    assert await upload_events(EVENTS, [PLAIN], search=world.search) == KEYS
-
-
-async def test_an_upload_while_search_is_down_is_unavailable() -> None:
-    world = await made(PLAIN)
-    world.index.down = True
-    with pytest.raises(Unavailable):
-        await upload_events(EVENTS, [PLAIN], search=world.search)
-
-
-async def test_nothing_is_complete_when_an_index_is_gone() -> None:
-    world = await made(PLAIN)
-    assert await upload_events(EVENTS, [PLAIN, WITH_VECTORS], search=world.search) == frozenset()
 
 
 OTHER, STRANGER = UserScope("t1", "u2"), UserScope("t2", "u1")

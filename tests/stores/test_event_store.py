@@ -28,38 +28,12 @@ async def marked(events: EventStore, limit: int = 2) -> list[tuple[EventKey, str
     return [(mark.key, mark.mark_id) async for mark in rows(events.list_marked, limit)]
 
 
-async def test_a_missing_event_is_none(events: Any) -> None:
-    assert await events.get(KEY) is None
-
-
-async def test_create_then_get_returns_the_bytes(events: Any) -> None:
-    await events.create(KEY, DATA)
-    assert await events.get(KEY) == DATA
-
-
 async def test_an_event_is_created_once(events: Any) -> None:
     await events.create(KEY, DATA)
     for data in (DATA, b"{}"):
         with pytest.raises(StoreConflict):
             await events.create(KEY, data)
     assert await events.get(KEY) == DATA
-
-
-@pytest.mark.parametrize(
-    "neighbour",
-    [
-        EventKey(UserScope("t1", "u10"), "evt_01"),
-        EventKey(UserScope("t1", "u"), "evt_01"),
-        EventKey(UserScope("t10", "u1"), "evt_01"),
-        EventKey(SCOPE, "evt_0"),
-        EventKey(SCOPE, "evt_01.json"),
-    ],
-)
-async def test_neighbours_do_not_meet(events: Any, neighbour: Any) -> None:
-    await events.create(neighbour, b"theirs")
-    assert await events.get(KEY) is None
-    await events.create(KEY, b"ours")
-    assert await events.get(neighbour) == b"theirs"
 
 
 async def test_lists_are_of_one_tenant_or_of_all_in_name_order(events: Any) -> None:
@@ -85,19 +59,6 @@ async def test_marks_come_and_go_one_by_one(events: Any) -> None:
     await events.unmark(KEY, "m1")
     await events.unmark(KEY, "m1")
     assert await marked(events) == [(KEY, "m2"), (other, "m1")]
-
-
-async def test_a_mark_needs_no_event_and_is_none(events: Any) -> None:
-    await events.mark(KEY, "m1")
-    assert await events.get(KEY) is None
-    assert await listed(events, None) == []
-
-
-async def test_a_marker_has_its_creation_time(events: Any) -> None:
-    await events.mark(KEY, "m1")
-    (mark,) = (await events.list_marked(limit=10, cursor=None)).items
-    assert mark.since.tzinfo is not None
-    assert datetime(2020, 1, 1, tzinfo=UTC) < mark.since
 
 
 async def test_a_deleted_event_is_gone_its_markers_remain_and_it_can_be_written_again(events: Any) -> None:

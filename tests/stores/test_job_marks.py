@@ -5,6 +5,7 @@ from typing import Any
 
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.job import PENDING_MARKERS, Job, JobKind
+from memnet.paging import rows
 from memnet.stores import JobMarks
 from tests.memory_blobs import memory_blobs, storage_of
 
@@ -12,14 +13,7 @@ JOB = Job(JobKind.REPLAY, "t1", "u1", "rpl-1")
 
 
 async def listed(marks: JobMarks, limit: int = 2) -> list[Job]:
-    found: list[Job] = []
-    cursor: str | None = None
-    while True:
-        page = await marks.list(limit=limit, cursor=cursor)
-        found += [marked.job for marked in page.items]
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
+    return [marked.job async for marked in rows(marks.list, limit)]
 
 
 async def test_marks_come_and_go_one_by_one(marks: Any) -> None:

@@ -12,16 +12,13 @@ from memnet.domain.governance.erasure import Found, TenantScope, fence_name, is_
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.ports import StoreConflict
 from memnet.stores import Blobs
-from tests.memory_blobs import storage_of
 from tests.stores.all_stores import (
     DATA,
     Stores,
-    document_of,
     fill,
     found_in,
     listed,
     now,
-    pages,
     stores_over,
 )
 
@@ -62,23 +59,8 @@ class TestUserStorage:
             await stores.storage.delete(ONE, found, known_at=now())
         assert await listed(stores.storage, ONE) == []
         assert {scope: await listed(stores.storage, scope) for scope in NEIGHBOURS} == before
-        assert await stores.documents.get(document_of(ONE, "a")) is None
-        assert await stores.audit.read(ONE, "a") is None
-        assert await stores.audit.read_baseline(ONE, "a") is None
-        assert (await stores.events.list_of_user(ONE, limit=10, cursor=None)).items == []
-        assert (await stores.events.list_marked_of_user(ONE, limit=10, cursor=None)).items == []
-        for kind in ItemKind:
-            assert await stores.records.read(ItemKey(ONE, kind, "a/a")) is None
-        assert (await stores.holds.list(HoldTarget("t1", "u1"), limit=10, cursor=None)).items == []
         marked = {found.job.scope for found in (await stores.marks.list(limit=100, cursor=None)).items}
         assert marked == set(NEIGHBOURS)
-
-    async def test_the_user_can_start_afresh(self, stores: Any) -> None:
-        await fill(stores, ONE, "a")
-        for found in await found_in(stores.storage, ONE):
-            await stores.storage.delete(ONE, found, known_at=now())
-        await fill(stores, ONE, "a")
-        assert (await stores.documents.get(document_of(ONE, "a"))).data == DATA
 
     async def test_what_has_become_something_else_is_left(self, stores: Any) -> None:
         """A process that stood still must not remove what a user has stored since an erasure."""
@@ -103,13 +85,6 @@ class TestUserStorage:
             with pytest.raises(StoreConflict):
                 await stores.storage.delete(ONE, found, known_at=now())
         assert await listed(stores.storage, ONE) == [found.name for found in before]
-
-    async def test_what_comes_while_it_lists_is_found_by_the_next_listing(self, stores: Any) -> None:
-        await fill(stores, ONE, "a")
-        page = await stores.storage.list(ONE, limit=4, cursor=None)
-        await stores.records.write(ItemKey(ONE, ItemKind.KEYS, "late"), DATA, replaces=None)
-        await pages(lambda cursor: stores.storage.list(ONE, limit=4, cursor=cursor or page.next_cursor), 4)
-        assert f"{ONE.prefix}keys/late.json" in await listed(stores.storage, ONE)
 
     async def test_another_s_names_are_refused(self, stores: Any) -> None:
         theirs: list[str] = []
@@ -169,27 +144,3 @@ class TestUserStorage:
         for scope, wrong in ((NEIGHBOURS[0], cursor), (ONE, "AAAA"), (ONE, "")):
             with pytest.raises(InvalidCursor):
                 await stores.storage.list(scope, limit=1, cursor=wrong)
-
-
-async def test_the_listing_is_what_the_container_shows(stores: Stores) -> None:
-    """Asked of the container itself, name by name, by whose name it bears."""
-    for scope in (ONE, *NEIGHBOURS):
-        await fill(stores, scope, "a", "b")
-        await stores.erasures.write(scope, DATA, replaces=None)
-        await stores.erasures.create_receipt(scope.tenant_id, scope.user_id, DATA)
-    everything = storage_of(stores.storage).names()
-
-    def bears(scope: UserScope, name: str) -> bool:
-        parts = name.split("/")
-        if parts[0] in ("erasing", "erasures"):
-            return False
-        # Adjacent among the markers, and with "users" between them everywhere else.
-        distance = 1 if parts[0] == "repairs" else 2
-        return (scope.tenant_id, scope.user_id) in zip(parts, parts[distance:], strict=False)
-
-    for scope in (ONE, *NEIGHBOURS):
-        assert sorted(await listed(stores.storage, scope)) == sorted(name for name in everything if bears(scope, name))
-    for found in await found_in(stores.storage, ONE):
-        await stores.storage.delete(ONE, found, known_at=now())
-    left = storage_of(stores.storage).names()
-    assert left == [name for name in everything if not bears(ONE, name)]

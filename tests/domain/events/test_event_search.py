@@ -45,10 +45,6 @@ HOSTILE = st.one_of(
 )
 
 
-def parsed(text: str) -> odata._Node:
-    return ODataParser().parse(ODataLexer().tokenize(text))  # type: ignore[no-any-return]
-
-
 def conjuncts(node: odata._Node) -> list[odata._Node]:
     """The parts that are joined by `and` at the outermost level."""
     if isinstance(node, odata.BoolOp) and isinstance(node.op, odata.And):
@@ -72,7 +68,7 @@ def test_a_value_stays_a_value(
         entity=entity,
         since=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    parts = conjuncts(parsed(odata_filter(query)))
+    parts = conjuncts(ODataParser().parse(ODataLexer().tokenize(odata_filter(query))))
     expected = [equals("tenant_id", "t1"), equals("user_id", "u1")]
     expected += [equals("service_id", service)] if service is not None else []
     expected += [equals("source_type", source_type)] if source_type is not None else []
@@ -131,15 +127,11 @@ def test_a_cursor_continues_after_its_page_with_the_same_ranking(lexical: bool) 
     "members",
     [
         {"scope": UserScope("t1", "u2")},
-        {"scope": UserScope("t2", "u1")},
         {"text": "other"},
-        {"text": None},
         {"top": 11},
         {"since": datetime(2026, 1, 1, tzinfo=UTC)},
-        {"until": datetime(2026, 1, 1, tzinfo=UTC)},
         {"service": "a"},
         {"project": "a"},
-        {"source_type": "a"},
     ],
     ids=str,
 )

@@ -73,19 +73,12 @@ def test_no_flipped_byte_is_left_unnoticed() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"signature": 5},
         {"signature": "?"},
-        {"sequence": "1"},
         {"sequence": True},
         {"documents": [5]},
-        {"documents": {}},
-        {"documents": [{}]},
         {"tenant_id": ".."},
-        {"tenant_id": 5},
         {"signed_at": None},
-        {"head_version": 1},
         {"head_version": 2},
-        {"head_version": True},
         {"head_version": []},
         {"more": 1},
     ],
@@ -101,9 +94,7 @@ def test_other_members_are_no_head(change: dict[str, object]) -> None:
     [
         {"sequence": 1.0},
         {"path": "../x"},
-        {"namespace": 5},
         {"doc_id": None},
-        {"content_hash": "x"},
         {"x": 1},
     ],
 )
@@ -113,13 +104,9 @@ def test_other_entries_are_no_head(change: dict[str, object]) -> None:
     assert read_checkpoint(canonical(members)) is None
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"5", b"\xff", b"{}"])
+@pytest.mark.parametrize("data", [b"", b"[]", b"5", b"\xff", b"{}", signed(None, entry(1)).data + b"\n"])
 def test_other_bytes_are_no_head(data: bytes) -> None:
     assert read_checkpoint(data) is None
-
-
-def test_a_white_space_more_is_no_head() -> None:
-    assert read_checkpoint(signed(None, entry(1)).data + b"\n") is None
 
 
 @pytest.mark.parametrize(

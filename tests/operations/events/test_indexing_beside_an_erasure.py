@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import ErasureRunning
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.index_layout import Phase, Reindexing, dump_reindexing, tenant_record
 from memnet.operations.events.reconcile_events import reconcile_events
@@ -78,15 +77,6 @@ async def test_a_write_that_was_stored_before_the_fence_is_not_indexed_after_it(
     assert SCOPE not in await world.marked()
 
 
-async def test_a_write_behind_the_fence_is_refused_and_leaves_nothing(world: Racing) -> None:
-    await world.erase_user()
-    with pytest.raises(ErasureRunning):
-        await world.write("late")
-    assert await world.events.get(stored_event("late").key) is None
-    assert await world.counts() == [0, 1, 0]
-    assert SCOPE not in await world.marked()
-
-
 async def test_the_reconciliation_indexes_the_others(world: Racing) -> None:
     world.erase = world.erase_user
     report = await reconcile_events(service_of(**world.ports))
@@ -129,29 +119,10 @@ async def test_a_rebuild_continues_when_a_refused_event_cannot_be_marked(world: 
     assert await world.marks() == [refused[1]]
 
 
-async def reindex(world: Racing) -> None:
-    """Reindex the tenant of the erased user."""
+async def test_a_reindexing_does_not_bring_the_user_back(world: Racing) -> None:
+    world.erase = world.erase_user
     record = dump_reindexing(Reindexing("r1", Phase.COPYING, "", ""))
     await world.register.write(tenant_record(SCOPE.tenant_id), record, replaces=None)
     assert await resume_reindexing(SCOPE.tenant_id, "r1", service_of(**world.ports))
-
-
-async def test_a_reindexing_does_not_bring_the_user_back(world: Racing) -> None:
-    world.erase = world.erase_user
-    await reindex(world)
     assert world.erased == 1
     assert await world.counts() == [0, 3, 0]
-
-
-async def test_a_reindexing_continues_when_a_refused_event_cannot_be_marked(world: Racing) -> None:
-    world.index.refused = {stored_event("e1", scope=scope).key.index_key for scope in (SCOPE, OTHER)}
-    upload = world.index.upload
-
-    async def then_erased(name: str, documents: Any) -> Any:
-        left = await upload(name, documents)
-        await world.fences.write(SCOPE, b"{}", replaces=None)
-        return left
-
-    world.index.upload = then_erased  # type: ignore[method-assign]
-    await reindex(world)
-    assert (await world.counts())[1] == 2

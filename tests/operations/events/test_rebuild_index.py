@@ -61,22 +61,6 @@ async def test_an_index_that_was_lost_comes_back_with_the_same_results(embedder:
     await settled(world)
 
 
-async def test_without_any_event_there_is_an_empty_index() -> None:
-    world = World()
-    assert (await rebuild_index(service_of(**world.ports))).events == 0
-    assert event_ids(await world.find("slow")) == []
-
-
-async def test_other_embeddings_get_an_index_of_their_own() -> None:
-    world = await filled(embedder=None)
-    world.embedder = TwoNumbers()
-    await rebuild_index(service_of(**world.ports))
-    assert (await world.layout()).serving.takes("two-numbers", 2)
-    found = await world.find("latency", scope=UserScope("t1", "u1"))
-    assert set(event_ids(found)) == {"e1", "e3"}
-    await settled(world)
-
-
 async def test_what_the_new_index_refuses_is_marked() -> None:
     world = await filled()
     key = stored_event("e1", scope=UserScope("t1", "u1")).key
@@ -166,18 +150,6 @@ async def test_an_event_written_at_any_step_is_in_the_new_index() -> None:
         assert event_ids(await world.find(None, scope=UserScope("t0", "a"))) == ["aaa-late"], moment
 
 
-async def test_searches_are_answered_whole_at_every_step() -> None:
-    scope = UserScope("t1", "u1")
-
-    async def look(_: int) -> None:
-        assert set(event_ids(await world.find("slow", scope=scope))) == {"e1", "e3"}
-
-    world = await filled()
-    watched = StepByStep(world, look)
-    await rebuild_index(service_of(**world.ports))
-    assert watched.count > 20
-
-
 async def test_processes_that_remember_an_older_layout_lose_nothing() -> None:
     world = await filled(9)
     shared, search = world.register, world.search
@@ -220,16 +192,6 @@ async def test_a_second_process_takes_over_and_the_first_stops() -> None:
     with pytest.raises(StoreConflict):
         await rebuild_index(service_of(**world.ports))
     assert taken_over
-    await settled(world)
-
-
-async def test_two_at_once_end_with_one_whole_index() -> None:
-    world = await filled()
-    outcomes = await asyncio.gather(
-        *(rebuild_index(service_of(**world.ports)) for _ in range(2)), return_exceptions=True
-    )
-    assert any(not isinstance(outcome, BaseException) for outcome in outcomes)
-    assert all(not isinstance(o, BaseException) or isinstance(o, StoreConflict) for o in outcomes)
     await settled(world)
 
 

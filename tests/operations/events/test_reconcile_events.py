@@ -1,6 +1,5 @@
 """What is marked gets indexed, by anyone, any number of times; marks without an event go after a while."""
 
-import asyncio
 from datetime import timedelta
 
 import pytest
@@ -11,7 +10,7 @@ from memnet.domain.events.event import EventKey
 from memnet.domain.events.event_search import IndexDocument
 from memnet.operations.events.reconcile_events import MARKER_LIFETIME, ReconcileReport, reconcile_events
 from tests.domain.event_samples import SCOPE, stored_event
-from tests.operations.event_scenario import TwoNumbers, World, event_ids
+from tests.operations.event_scenario import World
 from tests.services import service_of
 
 
@@ -31,28 +30,6 @@ async def test_what_could_not_be_indexed_is_and_stays_so() -> None:
     assert (await world.verify()).agrees
 
 
-async def test_several_at_once_do_no_harm() -> None:
-    world = World()
-    world.index.down = True
-    for number in range(5):
-        await world.write(f"e{number}")
-    world.index.down = False
-    reports = await asyncio.gather(*(reconcile(world) for _ in range(4)))
-    assert all(report.postponed == 0 for report in reports)
-    assert await world.marks() == []
-    assert (await world.verify()).agrees
-
-
-async def test_two_marks_of_one_event_are_worked_off_together() -> None:
-    world = World()
-    world.index.down = True
-    await world.write()
-    await world.write()
-    world.index.down = False
-    assert await reconcile(world) == ReconcileReport(marked=2, indexed=1)
-    assert await world.marks() == []
-
-
 async def test_what_the_index_refuses_waits() -> None:
     world = World()
     world.index.refused = {stored_event().key.index_key}
@@ -61,18 +38,6 @@ async def test_what_the_index_refuses_waits() -> None:
     assert await reconcile(world) == ReconcileReport(marked=1, postponed=1)
     world.index.refused = set()
     assert await reconcile(world) == ReconcileReport(marked=1, indexed=1)
-
-
-async def test_a_vector_that_was_missing_is_made_up_for() -> None:
-    embedder = TwoNumbers()
-    world = World(embedder=embedder)
-    embedder.down = True
-    assert not (await world.write("e1", digest="slow")).indexed
-    assert event_ids(await world.find("slow")) == ["e1"]
-    assert (await reconcile(world)).postponed == 1
-    embedder.down = False
-    assert (await reconcile(world)).indexed == 1
-    assert event_ids(await world.find("latency")) == ["e1"]
 
 
 @pytest.mark.parametrize("age", [MARKER_LIFETIME - timedelta(seconds=1), MARKER_LIFETIME + timedelta(seconds=1)])

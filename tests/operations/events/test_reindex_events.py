@@ -5,13 +5,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from memnet.domain.core.errors import InvalidIdentifier, ReindexNotFound, Unavailable
+from memnet.domain.core.errors import InvalidIdentifier, Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event_search import IndexDocument
 from memnet.domain.events.index_layout import (
     STALLED_AFTER,
-    IndexVersion,
     Phase,
     Reindexing,
     ReindexState,
@@ -70,15 +69,6 @@ async def run(world: World, **members: object) -> Reindexing:
     await store_record(world, Reindexing("r1", Phase.COPYING, NOW, NOW, **members))  # type: ignore[arg-type]
     assert await resume_reindexing("t1", "r1", service_of(**world.ports))
     return await record_of(world)
-
-
-async def test_the_record_is_returned_unchanged() -> None:
-    world = World()
-    record = Reindexing("r1", Phase.SWITCHED, NOW, NOW, IndexVersion("n", "m", 3), ("a", "b"), "c", 1, 2, 3)
-    await store_record(world, record)
-    assert await record_of(world) == record
-    with pytest.raises(ReindexNotFound):
-        await get_reindexing("t2", search=world.search)
 
 
 @pytest.mark.parametrize("tenant", ["../layout", "a/b", ""])
@@ -165,24 +155,6 @@ async def test_missing_events_are_indexed_and_orphans_deleted_for_this_tenant_on
     assert record.updated_at > record.started_at
     assert (await world.verify("t1")).agrees
     assert (await world.verify("t2")).orphaned == [foreign.key.index_key]
-
-
-async def test_it_resumes_from_the_cursor_of_the_record() -> None:
-    world = World()
-    await world.write("e0")
-    stored = await world.store(*(f"m{n}" for n in range(4)))
-    cursor = (await world.events.list("t1", limit=3, cursor=None)).next_cursor
-    assert (await run(world, cursor=cursor, events=3)).events == 5
-    assert (await world.verify("t1")).missing == [event.key for event in stored[:2]]
-
-
-async def test_an_event_that_cannot_be_indexed_gets_a_marker() -> None:
-    world = World()
-    await world.write("e0")
-    (stored,) = await world.store("e1")
-    world.index.refused = {stored.key.index_key}
-    assert (await run(world)).waiting == 1
-    assert await world.marks() == [stored.key]
 
 
 async def test_a_missing_index_is_built_for_all_tenants() -> None:

@@ -30,14 +30,6 @@ async def test_a_result_is_the_stored_event_and_its_score() -> None:
     assert found.mode is Mode.LEXICAL
 
 
-async def test_without_a_text_the_newest_come_first() -> None:
-    world = World()
-    for day in (1, 3, 2):
-        await world.write(f"e{day}", timestamp=f"2026-01-0{day}T00:00:00Z")
-    found = await world.find(None)
-    assert (event_ids(found), found.mode) == (["e3", "e2", "e1"], Mode.NEWEST)
-
-
 @pytest.mark.parametrize("text", ["+", '"', "- - -", "   "])
 async def test_a_text_without_words_finds_nothing(text: str) -> None:
     world = World()
@@ -119,14 +111,6 @@ async def test_an_index_that_is_gone_is_no_empty_answer() -> None:
     await world.write()
     await world.index.drop((await world.layout()).serving.name)
     with pytest.raises(SearchUnavailable):
-        await world.find("lifecycle")
-
-
-async def test_a_service_that_is_down_is_unavailable() -> None:
-    world = World()
-    await world.write()
-    world.index.down = True
-    with pytest.raises(Unavailable):
         await world.find("lifecycle")
 
 

@@ -5,9 +5,7 @@ import asyncio
 import pytest
 
 from memnet.domain.core.errors import EventExists, MalformedRequest, Unavailable
-from memnet.domain.events.event import EventKey
 from memnet.operations.events.write_event import write_event
-from memnet.ports import StoreConflict
 from tests.domain.event_samples import SCOPE, event, stored_event
 from tests.operations.event_scenario import World, event_ids
 from tests.services import service_of
@@ -78,52 +76,33 @@ async def test_whatever_the_index_does_the_event_is_acknowledged_and_marked(trou
     assert await world.marks() == [KEY]
 
 
-class FailingStore:
-    """A store of which one call fails."""
-
-    def __init__(self, world: World, call: str) -> None:
-        self._events = world.events
-        self._call = call
-
-    async def create(self, key: EventKey, data: bytes) -> None:
-        if self._call == "create":
-            raise Unavailable()
-        await self._events.create(key, data)
-
-    async def mark(self, key: EventKey, mark_id: str) -> None:
-        if self._call == "mark":
-            raise Unavailable()
-        await self._events.mark(key, mark_id)
-
-    async def get(self, key: EventKey) -> bytes | None:
-        return None
-
-
 @pytest.mark.parametrize("call", ["create", "mark"])
-async def test_nothing_is_acknowledged_that_is_not_stored_and_marked(call: str) -> None:
+async def test_nothing_is_acknowledged_that_is_not_stored_and_marked(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = World()
-    events = FailingStore(world, call)
+
+    async def fails(*_: object) -> None:
+        raise Unavailable()
+
+    monkeypatch.setattr(world.events, call, fails)
     with pytest.raises(Unavailable):
-        await write_event(
-            SCOPE, event(), service_of(events=events, search=world.search, ids=world.ids, background=world.background)
-        )
+        await world.write()
+    monkeypatch.undo()
     # The client repeats its request, and comes through.
     assert (await world.write()).indexed
 
 
-async def test_a_conflict_with_an_event_that_is_gone_is_unavailable() -> None:
+async def test_a_conflict_with_an_event_that_is_gone_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     await world.write()
+
+    async def gone(_: object) -> None:
+        return None
+
+    monkeypatch.setattr(world.events, "get", gone)
     with pytest.raises(Unavailable):
-        await write_event(
-            SCOPE,
-            event(),
-            service_of(
-                events=FailingStore(world, "none"), search=world.search, ids=world.ids, background=world.background
-            ),
-        )
-    with pytest.raises(StoreConflict):
-        await world.events.create(KEY, b"")
+        await world.write()
 
 
 async def test_an_event_of_somebody_else_is_refused_before_anything_is_stored() -> None:

@@ -9,10 +9,14 @@ import orjson
 import pytest
 
 from memnet.domain.core.errors import Unavailable
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.events.event import EventKey
+from memnet.domain.governance.archive_import import ImportOutcome
 from memnet.operations.documents.outbox import sweep_outboxes
+from memnet.operations.documents.write import patch_document
 from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import StoreConflict
+from tests.domain.event_samples import stored_event
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import (
     OPERATOR,
@@ -24,7 +28,7 @@ from tests.operations.archive_scenario import (
     stored,
 )
 from tests.operations.replay.test_replay_crashes import FallsAt, Killed
-from tests.operations.replay_scenario import ALPHA, DYNAMIC, SCOPE, STATIC, Call, World, normal
+from tests.operations.replay_scenario import ALPHA, DYNAMIC, SCOPE, STATIC, Call, World, normal, put
 from tests.services import service_of
 
 WRITES = ("records.write", "documents.put", "events.create")
@@ -89,3 +93,17 @@ async def test_an_interrupted_import_is_finished_by_the_next_one(failure: str, t
         assert report.complete
         assert await state(world, target) == expected, falls.calls[-1]
     assert number > (5 if failure == "applied but reported as refused" else 20)
+
+
+async def test_names_are_in_the_order_of_their_blobs() -> None:
+    """ "a-b" is after "a", and the blob of "a-b" before that of "a"."""
+    world, copy, names = World(), World(), ["a", "a-b", "a.b", "A", "a.json", "a.json-x"]
+    for name in names:
+        command = world.live_command(ALPHA, None, put("/summary", "short"))
+        key = DocumentKey(SCOPE, "projects", f"{name}.json")
+        await patch_document(replace(command, key=key, idempotency_key=name), service_of(**world.writing()))
+        await world.events.create(EventKey(SCOPE, name), stored_event(name, scope=SCOPE).data)
+    await world.background.drain()
+    report = await imported(copy, (await exported(world))[0])
+    assert {fate for _, fate in report.documents} == {ImportOutcome.CREATED}
+    assert len(report.documents) == report.entries["events", ImportOutcome.CREATED] == len(names)

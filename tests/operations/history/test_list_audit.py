@@ -12,18 +12,14 @@ from memnet.domain.core.errors import (
     InvalidCursor,
     InvalidIdentifier,
     MalformedRequest,
-    PathNotWritable,
-    Unavailable,
 )
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents.audit_record import record_hash
-from memnet.domain.documents.audit_values import CLEAR, VALUES
+from memnet.domain.documents.audit_values import VALUES
 from memnet.operations.history.list_audit import list_audit
 from memnet.stores import read_records
-from tests.operations import retention_scenario
-from tests.operations.baseline_scenario import retain
-from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service, note
-from tests.services import arguments, service_of
+from tests.operations.service_scenario import SCOPE, Service, note
+from tests.services import arguments
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 
@@ -94,14 +90,6 @@ async def test_the_records_are_those_that_stand(filled: Any) -> None:
         assert sha256_hex(canonical(clear)) == record_hash(record)
 
 
-async def test_values_are_returned_unsealed_and_without_their_salt(filled: Any) -> None:
-    (item,) = (await page_of(filled, limit=1)).items
-    told = orjson.loads(item)
-    assert told["ops"][-1]["value"] == "note 0"
-    assert {"values_salt", "sealed"}.isdisjoint(told)
-    assert told.keys() == (CLEAR | VALUES) - {"values_salt"}
-
-
 async def test_what_is_not_flushed_is_there(service: Any) -> None:
     service.audit.down = True
     first = await service.patch(note("first"))
@@ -109,12 +97,6 @@ async def test_what_is_not_flushed_is_there(service: Any) -> None:
     await service.background.drain()
     assert await told(service) == [("alpha.json", 1), ("alpha.json", 2)]
     assert service.audit.calls["read"] == 0
-
-
-async def test_a_refused_write_is_not_there(filled: Any) -> None:
-    with pytest.raises(PathNotWritable):
-        await filled.patch({"op": "remove", "path": "/doc_id"}, key=DYNAMIC)
-    assert await told(filled) == EVERYTHING
 
 
 async def test_a_path_needs_its_namespace_and_both_their_form(filled: Any) -> None:
@@ -153,40 +135,3 @@ async def test_a_missing_record_is_reported_and_not_skipped(filled: Any) -> None
         await told(filled)
     assert refusal.value.details == {"change_id": change_id}
     assert await told(filled, namespace="projects", path="alpha.json") == EVERYTHING[:5]
-
-
-async def test_an_audit_that_does_not_answer_is_unavailable(filled: Any) -> None:
-    filled.audit.down = True
-    with pytest.raises(Unavailable):
-        await page_of(filled, namespace="projects", path=ALPHA.path)
-
-
-@pytest.mark.parametrize("number", range(1, 5))
-async def test_records_that_are_removed_while_they_are_listed_are_left_out(
-    number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world = retention_scenario.RetentionWorld()
-    await world.create_project()
-    for summary in "bcd":
-        await world.change(ALPHA, retention_scenario.put("/summary", summary))
-    await world.sweep()
-    read, calls = world.audit.read, 0
-
-    async def meanwhile(scope: UserScope, change: str) -> bytes | None:
-        nonlocal calls
-        calls += 1
-        if calls == number:
-            monkeypatch.undo()
-            await retain(world, ALPHA, 3)
-        return await read(scope, change)
-
-    monkeypatch.setattr(world.audit, "read", meanwhile)
-    page = await list_audit(
-        SCOPE,
-        service_of(documents=world.documents, audit=world.audit),
-        namespace="projects",
-        path="alpha.json",
-        limit=3,
-        cursor=None,
-    )
-    assert [orjson.loads(record)["sequence"] for record in page.items] in ([1, 2, 3], [4])

@@ -16,7 +16,6 @@ from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import Version, record_bytes
 from memnet.domain.documents.audit_values import AuditRecordLocation, seal
-from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.history import verify_history as module
 from memnet.operations.history.verify_history import rebuild_documents
@@ -41,11 +40,6 @@ async def overwrite(service: Service, key: DocumentKey, data: bytes) -> None:
     await service.documents.put(key, data, summary, replaces=stored.storage_etag if stored else None)
 
 
-def remove(service: Service, key: DocumentKey) -> None:
-    storage_of(service.documents).drop(key.blob_name)
-    service.documents._cache.forget(key)
-
-
 @pytest.fixture
 async def filled(service: Any) -> Any:
     """Alpha with five changes, beta with three, another user's document."""
@@ -63,23 +57,10 @@ async def test_every_version_of_every_document_of_the_user(filled: Any) -> None:
     assert canonical(alpha.versions[-1].document) == envelope.visible(await filled.head())
 
 
-async def test_nothing_there(service: Any) -> None:
-    assert await rebuilt(service) == []
-
-
-async def test_what_is_not_flushed_is_taken_from_the_document(service: Any) -> None:
-    service.audit.down = True
-    first = await service.patch(note("first"))
-    await service.patch(note("second"), over=first.etag)
-    await service.background.drain()
-    service.audit.down = False
-    [alpha] = await rebuilt(service)
-    assert (alpha.fault, alpha.changes) == (None, 2)
-
-
 async def test_a_lost_document_is_rebuilt_from_its_records_alone(filled: Any) -> None:
     before = envelope.visible(await filled.head())
-    remove(filled, ALPHA)
+    storage_of(filled.documents).drop(ALPHA.blob_name)
+    filled.documents._cache.forget(ALPHA)
     alpha, beta = await rebuilt(filled)
     assert (alpha.key, alpha.fault) == (ALPHA, "there is no document for these records")
     assert canonical(alpha.versions[-1].document) == before
@@ -106,16 +87,12 @@ async def test_a_missing_or_unreadable_record_is_named(filled: Any, number: Any,
     ("old", "new"),
     [
         (b"svc-alice", b"svc-alicf"),
-        (b"live_update", b"live_updatf"),
         (b'"values_hash":"', b'"values_hash":"0'),
         (b'"ciphertext":"', b'"ciphertext":"AAAA'),
         (b'"sealed":1', b'"sealed":2'),
-        (b'"confidence":null', b'"confidence":1.0'),
         (b'"actor":"svc-alice"', b'"actor":"svc-mallory","actor":"svc-alice"'),
         (b'"actor":', b'"actor": '),
-        (b'{"actor"', b'{"a":1,"actor"'),
         (b"t1", b"t2"),
-        (b"u1", b"u2"),
         (b"alpha.json", b"beta.json"),
     ],
 )
@@ -127,25 +104,6 @@ async def test_a_flipped_byte_is_named(filled: Any, number: Any, old: Any, new: 
     alpha, beta = await rebuilt(filled)
     assert alpha.fault.startswith(change_id)
     assert beta.fault is None
-
-
-async def test_two_documents_records_swapped(filled: Any) -> None:
-    for number in range(3):
-        one, other = filled.alpha[number].change_id, filled.beta[number].change_id
-        a, b = await filled.audit.read(SCOPE, one), await filled.audit.read(SCOPE, other)
-        filled.audit.tamper(SCOPE, one, b)
-        filled.audit.tamper(SCOPE, other, a)
-    alpha, beta = await rebuilt(filled)
-    assert alpha.fault.startswith(filled.alpha[0].change_id)
-    assert beta.fault.startswith(filled.beta[0].change_id)
-
-
-async def test_the_first_of_several_faults_is_reported(filled: Any) -> None:
-    for number in (4, 1):
-        filled.audit.tamper(SCOPE, filled.alpha[number].change_id, b"{}")
-    alpha, _ = await rebuilt(filled)
-    assert alpha.fault.startswith(filled.alpha[1].change_id)
-    assert alpha.changes == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"null", b"{}", b"\xff", b'{"commit":{"sequence":1,"outbox":[1]}}'])
@@ -167,13 +125,6 @@ async def test_a_document_copied_to_another_name_is_reported(filled: Any) -> Non
     assert faults[ALPHA] is None
     assert faults[BETA] is None
     assert faults[copy].endswith("the record speaks of another document")
-
-
-async def test_swapped_documents_are_reported(filled: Any) -> None:
-    alpha, beta = await filled.documents.get(ALPHA), await filled.documents.get(BETA)
-    await overwrite(filled, ALPHA, beta.data)
-    await overwrite(filled, BETA, alpha.data)
-    assert all(one.fault.endswith("the record speaks of another document") for one in await rebuilt(filled))
 
 
 async def test_a_document_that_was_set_back_is_reported(filled: Any) -> None:
@@ -200,18 +151,6 @@ async def test_an_altered_outbox_is_reported(filled: Any) -> None:
     await overwrite(filled, ALPHA, canonical(members))
     alpha, _ = await rebuilt(filled)
     assert alpha.fault == f"{filled.alpha[-1].change_id}: the record in audit/ differs from the one in the document"
-
-
-async def test_of_two_altered_records_in_the_outbox_the_first_is_reported(service: Any) -> None:
-    first = await service.patch(note("first"))
-    await service.patch(note("second"), over=first.etag)
-    await service.background.drain()
-    members = orjson.loads((await service.documents.get(ALPHA)).data)
-    for record in members["commit"]["outbox"]:
-        record["actor"] = "svc-mallory"
-    await overwrite(service, ALPHA, canonical(members))
-    [alpha] = await rebuilt(service)
-    assert alpha.fault.startswith(first.change_id)
 
 
 @pytest.mark.parametrize("name", ["stray", "doc-9-000000000001", "{alpha}-000000000006", "{alpha}-zzz", "{alpha}-0"])
@@ -274,14 +213,6 @@ async def test_changes_made_while_it_reads_are_no_fault(filled: Any, changes: An
     assert changes == 0 or alpha.changes > 5
 
 
-async def test_with_the_keys_destroyed_the_first_record_is_named(filled: Any) -> None:
-    filled.vault.cache.forget(SCOPE)
-    await filled.key_records.delete(data_keys_key(SCOPE))
-    alpha, beta = await rebuilt(filled)
-    for one, results in ((alpha, filled.alpha), (beta, filled.beta)):
-        assert one.fault == f"{results[0].change_id}: its values do not open"
-
-
 async def test_a_vault_that_is_down_is_no_fault(filled: Any) -> None:
     filled.vault.cache.forget(SCOPE)
 
@@ -291,13 +222,6 @@ async def test_a_vault_that_is_down_is_no_fault(filled: Any) -> None:
     filled.tenant_keys.version = down
     with pytest.raises(VaultUnavailable):
         await rebuilt(filled)
-
-
-async def test_a_record_that_lies_open_where_it_should_be_sealed_is_named(filled: Any) -> None:
-    record = await filled.record(2)
-    filled.audit.tamper(SCOPE, record["change_id"], record_bytes(record))
-    alpha, _ = await rebuilt(filled)
-    assert alpha.fault.startswith(record["change_id"])
 
 
 async def test_an_older_ciphertext_of_the_same_change_is_named(filled: Any) -> None:

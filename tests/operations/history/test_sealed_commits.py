@@ -1,6 +1,5 @@
 """A commit's record is sealed with the user's key: one more read where the key is not at hand, and none where it is."""
 
-import asyncio
 from collections import Counter
 from datetime import timedelta
 from typing import Any
@@ -8,16 +7,13 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import HistoryCorrupt, LimitExceeded, MemnetError, Unavailable, VaultUnavailable
+from memnet.domain.core.errors import LimitExceeded, MemnetError, Unavailable, VaultUnavailable
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_values import CLEAR
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.history.verify_history import rebuild_documents
-from memnet.operations.sealing import rotate_keys
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import ALPHA, SCOPE, Service, note
-from tests.services import service_of
 
 MINUTE = timedelta(minutes=1)
 
@@ -102,18 +98,6 @@ async def test_the_document_carries_the_record_sealed_and_audit_the_same_bytes(s
     assert (await service.record(1))["idempotency_key"] == "her-key"
 
 
-async def test_the_etag_does_not_follow_from_the_content() -> None:
-    """The same requests with another salt have other ETags."""
-
-    async def etag(number: int) -> str:
-        service = Service()
-        for _ in range(number):
-            service.vault.ids.new()
-        return (await service.patch(note("guess me"))).etag
-
-    assert len({await etag(number) for number in range(3)}) == 3
-
-
 async def test_without_the_vault_a_write_is_refused_and_nothing_has_changed(service: Service, watch: Watch) -> None:
     watch.down = True
     with pytest.raises(VaultUnavailable):
@@ -131,12 +115,6 @@ async def test_without_the_vault_a_write_is_refused_and_nothing_has_changed(serv
     assert await service.head() == before
     watch.down = False
     assert (await service.patch(note("second"), over=first.etag, idempotency_key="second")).sequence == 2
-
-
-async def test_a_key_at_hand_serves_while_the_vault_is_down(service: Service, watch: Watch) -> None:
-    [first] = await service.count_up(1)
-    watch.down = True
-    assert (await service.patch(note("second"), over=first.etag)).sequence == 2
 
 
 async def test_what_was_applied_before_is_answered_without_a_vault(service: Service, watch: Watch) -> None:
@@ -230,35 +208,3 @@ async def test_a_retry_has_a_ciphertext_of_its_own_and_the_winner_counts(service
     assert one.outbox[-1]["sealed"]["nonce"] != two.outbox[-1]["sealed"]["nonce"]
     assert one.etag != two.etag == answer.etag
     assert (await service.record(2))["post_etag"] == answer.etag
-
-
-async def test_a_retry_beyond_the_ring_is_recognised_by_its_sealed_record(service: Service) -> None:
-    results = await service.count_up(70)
-    again = await service.patch(note("note 1"), over=results[0].etag, idempotency_key="key-2")
-    assert (again.replayed, again.sequence) == (True, 2)
-    service.vault.cache.forget(SCOPE)  # type: ignore[union-attr]
-    await service.key_records.delete(data_keys_key(SCOPE))
-    with pytest.raises(HistoryCorrupt):
-        await service.patch(note("note 1"), over=results[0].etag, idempotency_key="key-2")
-
-
-async def test_many_writers_of_a_new_user_share_one_key(service: Service) -> None:
-    keys = [ALPHA, *(type(ALPHA)(SCOPE, "projects", f"p{number}.json") for number in range(7))]
-    await asyncio.gather(*(service.patch(note(str(key)), key=key) for key in keys))
-    await service.background.drain()
-    sealed = [(await service.head(key)).commit.outbox for key in keys]
-    assert len({record["sealed"]["key_id"] for outbox in sealed for record in outbox}) == 1
-    found = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
-    assert [history.fault for history in found] == [None] * 8
-
-
-async def test_a_rotation_between_two_changes_breaks_nothing(service: Service) -> None:
-    [first] = await service.count_up(1)
-    await rotate_keys("t1", "u1", vault=service.vault)
-    second = await service.patch(note("new key"), over=first.etag)
-    await rotate_keys("t1", vault=service.vault)
-    await service.patch(note("new tenant key"), over=second.etag)
-    await service.background.drain()
-    service.vault.cache.forget(SCOPE)  # type: ignore[union-attr]
-    (found,) = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
-    assert (found.fault, found.changes) == (None, 3)

@@ -5,14 +5,11 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import orjson
 import pytest
 
-from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, Unavailable, VaultUnavailable
-from memnet.domain.core.scope import UserScope
 from memnet.domain.documents import envelope
-from memnet.domain.history.checkpoint import checkpoint_key, is_signed
+from memnet.domain.history.checkpoint import is_signed
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.history.sign_checkpoints import Signed
 from tests.operations.baseline_scenario import retain
@@ -49,20 +46,6 @@ async def test_nothing_new_is_not_signed_again_and_no_document_is_read_for_it(wo
     assert (await world.newest()).sequence == 1
 
 
-async def test_a_user_without_documents_has_no_head(world: Any) -> None:
-    nobody = UserScope("t1", "unknown")
-    assert await world.sign(nobody) is Signed.UNCHANGED
-    assert await world.newest(nobody) is None
-
-
-async def test_a_deletion_is_signed_too(world: Any) -> None:
-    await world.sign()
-    await world.delete((await world.head()).commit.etag)
-    assert await world.sign() is Signed.SIGNED
-    assert next((one.path, one.sequence) for one in (await world.newest()).documents) == ("alpha.json", 4)
-    assert await world.faults() == [None, None, None]
-
-
 async def test_what_is_not_flushed_yet_is_signed_too(world: Any) -> None:
     world.audit.down = True
     await world.patch(
@@ -83,18 +66,6 @@ async def test_signers_at_once_make_one_chain(world: Any) -> None:
     assert await world.faults() == [None, None, None]
 
 
-async def test_writers_continue_while_checkpoints_are_signed(world: Any) -> None:
-    async def write() -> None:
-        for _ in range(5):
-            await world.changed(ALPHA, 1)
-
-    async def sign() -> Any:
-        return [await world.sign() for _ in range(5)]
-
-    await asyncio.gather(write(), sign())
-    assert await world.faults() == [None, None, None]
-
-
 @pytest.mark.parametrize(
     "attack",
     [
@@ -111,17 +82,6 @@ async def test_nothing_is_signed_for_who_took_changes_away(world: Any, attack: A
         await world.sign()
     assert raised.value.details["change_id"] == last
     assert (await world.newest()).sequence == 1
-
-
-async def test_a_document_that_replaced_another_is_reported(world: Any) -> None:
-    await world.sign()
-    last = (await world.head()).change_id(3)
-    await world.put_back(ALPHA, None)
-    await world.changed(ALPHA, 3)
-    await world.changed(ALPHA, 1)
-    with pytest.raises(HistoryCorrupt) as raised:
-        await world.sign()
-    assert raised.value.details["change_id"] == last
 
 
 async def test_replaced_changes_are_reported(world: Any) -> None:
@@ -145,16 +105,15 @@ async def test_a_document_with_another_record_hash_is_reported(world: Any) -> No
     assert raised.value.details["change_id"] == head.change_id(4)
 
 
-@pytest.mark.parametrize("ahead", [3])
-async def test_a_baseline_that_replaces_unsigned_changes_is_reported(world: Any, ahead: Any) -> None:
+async def test_a_baseline_that_replaces_unsigned_changes_is_reported(world: Any) -> None:
     await world.sign()
-    await world.changed(ALPHA, ahead)
-    await retain(world, ALPHA, 3 + ahead)
+    await world.changed(ALPHA, 3)
+    await retain(world, ALPHA, 6)
     world.documents._cache.forget(ALPHA)
     await world.put_back(ALPHA, replace(head := await world.head(), commit=replace(head.commit, outbox=())))
     with pytest.raises(HistoryCorrupt):
         await world.sign()
-    assert (await world.faults())[1].startswith(head.change_id(3 + ahead))
+    assert (await world.faults())[1].startswith(head.change_id(6))
 
 
 async def test_signing_continues_after_a_baseline(world: Any) -> None:
@@ -186,14 +145,6 @@ async def test_an_unreadable_document_is_reported(world: Any) -> None:
     assert await world.newest() is None
 
 
-async def test_a_head_that_cannot_be_read_is_not_followed(world: Any) -> None:
-    await world.sign()
-    world.records.tamper(checkpoint_key(SCOPE, 1), b"{}")
-    await world.changed(ALPHA, 1)
-    with pytest.raises(HistoryCorrupt):
-        await world.sign()
-
-
 async def test_without_a_vault_or_a_store_nothing_is_signed_and_the_next_time_does_it(world: Any) -> None:
     world.signing.down = True
     with pytest.raises(VaultUnavailable):
@@ -220,31 +171,12 @@ async def test_a_write_whose_outcome_is_unknown_is_found_the_next_time(world: An
     assert await world.faults() == [None, None, None]
 
 
-async def test_signatures_of_an_older_key_remain_valid(world: Any) -> None:
-    await world.sign()
-    await world.signing.rotate()
-    await world.changed(ALPHA, 1)
-    await world.sign()
-    assert len({(await world.newest()).key_id, *(key.key_id for key in await world.signing.public_keys())}) == 2
-    assert await world.faults() == [None, None, None]
-
-
 async def test_it_takes_no_data_key_to_follow_a_chain(world: Any) -> None:
     await world.sign()
     await world.changed(ALPHA, 3)
     world.vault.cache.forget(SCOPE)
     await world.key_records.delete(data_keys_key(SCOPE))
     assert await world.sign() is Signed.SIGNED
-
-
-async def test_a_checkpoint_does_not_confirm_guesses_of_content(world: Any) -> None:
-    """Heads stay for good, and copies of them, too."""
-    await world.sign()
-    data = (await world.newest()).data
-    for key in (ALPHA, BETA):
-        head = await world.head(key)
-        for guess in (head.content, head.content["summary"], json_of(head)):
-            assert sha256_hex(canonical(guess)).encode() not in data
 
 
 async def test_a_content_that_was_put_in_the_place_of_what_was_signed_is_named_by_its_record(world: Any) -> None:
@@ -255,7 +187,3 @@ async def test_a_content_that_was_put_in_the_place_of_what_was_signed_is_named_b
     await world.changed(ALPHA, 1)
     assert await world.sign() is Signed.SIGNED
     assert "the document's content is not what its records give" in (await world.faults())[2]
-
-
-def json_of(head: Any) -> Any:
-    return orjson.loads(envelope.visible(head))

@@ -52,10 +52,6 @@ async def test_who_has_not_changed_costs_three_calls(world: Any) -> None:
     assert world.records.calls == {"list": 3, "read": 3, "write": 1}
 
 
-async def test_without_users_nothing_is_signed() -> None:
-    assert await HeadWorld().sign_all() == SignReport()
-
-
 async def test_who_fails_does_not_stop_the_others(world: Any, caplog: pytest.LogCaptureFixture) -> None:
     await world.sign_all()
     for scope in USERS:
@@ -97,10 +93,6 @@ async def world_read() -> AsyncIterator[Any]:
     await made.changed(ALPHA, 1)
     yield made
     await made.background.drain()
-
-
-async def test_nothing_was_signed(world_read: Any) -> None:
-    assert await world_read.newest() is None
 
 
 async def test_it_is_the_last_over_many_pages(world_read: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from memnet.adapters.memory.keys import MemoryTenantKeys
 from memnet.adapters.process.background import BackgroundTasks
-from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier, Unavailable, VaultUnavailable
+from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier, VaultUnavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey
 from memnet.domain.documents import envelope
@@ -78,17 +77,6 @@ async def test_a_users_rotation_adds_a_key_that_seals_from_then_on() -> None:
     assert [await world.data_keys(scope) for scope in USERS[1:]] == others
     later = await KeyRing(world.vault).seal(snapshot_key(SCOPE, "c", "s"), b"later")
     assert (await world.data_keys()).current.key_id.encode() in later
-    await check(world, sealed)
-
-
-async def test_all_keys_of_a_user_are_wrapped_again() -> None:
-    world = VaultWorld()
-    sealed = await sealed_for(world, [SCOPE])
-    for _ in range(3):
-        await rotate_keys("t1", "u1", vault=world.vault)
-    await rotate_keys("t1", vault=world.vault)
-    assert len((await world.data_keys()).keys) == 4
-    assert await versions(world, [SCOPE]) == {"v2"}
     await check(world, sealed)
 
 
@@ -219,33 +207,6 @@ async def test_without_the_vault_nothing_changes() -> None:
         with pytest.raises(VaultUnavailable):
             await rotate_keys("t1", user, vault=world.vault)
     assert await world.data_keys() == before
-
-
-async def test_a_vault_that_fails_on_the_way_stops_it() -> None:
-    world = VaultWorld()
-    sealed = await sealed_for(world, USERS)
-    rotate = world.keys.rotate
-
-    async def rotate_then_fail(tenant_id: str) -> Any:
-        made = await rotate(tenant_id)
-        world.keys.down = True
-        return made
-
-    world.keys.rotate = rotate_then_fail  # type: ignore[method-assign]
-    with pytest.raises(VaultUnavailable):
-        await rotate_keys("t1", vault=world.vault)
-    world.keys.down = False
-    await check(world, sealed)
-    assert (await rotate_keys("t1", vault=world.vault, resume=True)).rewrapped == len(USERS)
-
-
-async def test_a_new_key_that_cannot_be_stored_is_an_error() -> None:
-    world = VaultWorld()
-    sealed = await sealed_for(world, [SCOPE])
-    world.records.fate = lambda key: "lost"
-    with pytest.raises(Unavailable):
-        await rotate_keys("t1", "u1", vault=world.vault)
-    await check(world, sealed)
 
 
 @pytest.mark.parametrize("user", [None, "u9"])
