@@ -61,11 +61,8 @@ async def test_no_hold_is_placed_after_a_complete_receipt(world: Any) -> None:
     [("users.list_users", 1), ("storage.list", 1), ("storage.list", 2), ("queue.purge", 1), ("signing.newest", 1)],
 )
 async def test_a_hold_on_the_tenant_placed_during_a_run_pauses_it(world: Any, call: Any, number: Any) -> None:
-    async def place() -> None:
-        await world.hold(ON_T1)
-
     await world.almost()
-    assert await world.tenant(Between(call, place, number)) is Erased.FAILING
+    assert await world.tenant(Between(call, lambda: world.hold(ON_T1), number)) is Erased.FAILING
     found = await world.erasure()
     assert (found.status, found.failing) == (Status.RUNNING, {"legal_hold": "TENANT_HELD"})
     assert await world.is_held(ON_T1)
@@ -81,9 +78,5 @@ async def test_a_hold_on_a_user_placed_during_a_run_stays_in_force(world: Any, m
     # Marks are removed before holds: the user is known as not held when the hold is placed.
     for job_id in ("late", "later"):
         await unfenced(services.marks).mark(Job(JobKind.REPLAY, "t1", "u1", job_id))
-
-    async def place() -> None:
-        await world.hold()
-
-    await world.tenant(Between("storage.delete", place))
+    await world.tenant(Between("storage.delete", world.hold))
     assert await world.is_held()

@@ -1,12 +1,11 @@
 """Tombstones over all documents of a user: a writer that has read a document before cannot change it."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, MemnetError
+from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import (
@@ -219,41 +218,6 @@ async def test_a_document_deleted_after_the_listing_is_skipped(world: Any) -> No
 
     await fence(world, Between("documents.get", gone))
     assert await world.services.documents.get(alpha(U1)) is None
-
-
-async def test_concurrent_writers_are_stopped(world: Any) -> None:
-    made = await world.patch(U1, "first")
-    refusals: list[type[MemnetError]] = []
-    late: list[int] = []
-    fenced = False
-
-    async def write() -> None:
-        etag = made.etag
-        while True:
-            try:
-                result = await world.patch(U1, SECRET, IfMatch(etag))
-            except ErasureRunning:
-                refusals.append(ErasureRunning)
-                return
-            except MemnetError as error:
-                etag = error.details.get("latest_etag", etag)
-            else:
-                etag = result.etag
-                if fenced:
-                    late.append(result.sequence)
-
-    writers = [asyncio.create_task(write()) for _ in range(8)]
-    for _ in range(200):
-        await asyncio.sleep(0)
-    assert (await head(world)).commit.sequence > 1
-    await put_up(world)
-    await fence(world)
-    fenced = True
-    async with asyncio.timeout(60):
-        await asyncio.gather(*writers)
-    assert refusals == [ErasureRunning] * 8
-    assert late == []
-    assert (await head(world)).erased
 
 
 async def test_an_unreadable_document_is_left_unchanged(world: Any) -> None:
