@@ -1,7 +1,9 @@
 """Expired events are deleted from the storage and from every index, despite concurrent indexing."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -61,12 +63,8 @@ async def test_an_unavailable_index_does_not_stop_the_run() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
-
-    async def down(*_: Any) -> None:
-        raise Unavailable(dependency="search")
-
     index: Any = world.index
-    delete, index.delete = index.delete, down
+    delete, index.delete = index.delete, AsyncMock(side_effect=Unavailable(dependency="search"))
     assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
     assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
     world.clock.advance(timedelta(hours=2))
@@ -131,10 +129,7 @@ async def test_an_event_written_again_meanwhile_is_stored_and_indexed_or_neither
         at = world.clock.now().isoformat()
         await world.event("e1", timestamp=at)
         world.clock.advance(365 * DAY)
-
-        async def again(world: Any = world, at: Any = at) -> None:
-            await world.event("e1", timestamp=at)
-
+        again = partial(world.event, "e1", timestamp=at)
         await world.retain(**world.retention_ports(Between(call, again)))
         world.clock.advance(timedelta(hours=2))
         await reconcile(world)

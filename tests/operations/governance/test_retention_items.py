@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -152,14 +153,10 @@ async def test_a_failed_replay_submitted_again_meanwhile_runs(call: Any, number:
     job = await world.store("s1")
     await fail(world, job)
     world.clock.advance(61 * DAY)
-
-    async def send_again() -> None:
-        await world.store("s1")
-
-    between = Between(call, send_again, number)
+    between = Between(call, lambda: world.store("s1"), number)
     await world.retain(**world.retention_ports(between))
     if between.count < number:
-        await send_again()
+        await world.store("s1")
     assert await status(world, job) is ReplayStatus.QUEUED
     assert await world.marked() == [job]
     assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
@@ -234,12 +231,8 @@ async def test_without_the_vault_a_snapshot_without_a_replay_is_blocked() -> Non
     world = RetentionWorld()
     await orphan(world)
     world.clock.advance(400 * DAY)
-
-    async def down(*_: Any) -> None:
-        raise VaultUnavailable()
-
     keys: Any = world.keys
-    keys.version = down
+    keys.version = AsyncMock(side_effect=VaultUnavailable())
     assert (await world.retain()).report.tallies["snapshots"] == Tally(blocked=1)
     assert await world.names(ItemKind.REPLAYS) == []
 
@@ -264,10 +257,6 @@ async def test_a_concurrent_worker_finds_its_snapshot() -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     world.clock.advance(400 * DAY)
-
-    async def retain() -> None:
-        await world.retain()
-
     for call in ("records.read", "records.write", "events.create"):
-        await replay_snapshot(job, service_of(**world.ports(Between(call, retain)) | {"models": None}))
+        await replay_snapshot(job, service_of(**world.ports(Between(call, world.retain)) | {"models": None}))
     assert await status(world, job) is ReplayStatus.SUCCEEDED
