@@ -13,7 +13,7 @@ from memnet.domain.core.user_item import ItemKind
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.events.event import Event, place
-from memnet.domain.governance.archive import MANIFEST, MAX_DOCUMENTS, audit_file, document_file
+from memnet.domain.governance.archive import MANIFEST, MAX_DOCUMENTS, document_file
 from memnet.operations.documents.read import get_document
 from memnet.operations.governance import export_user as module
 from tests.domain.samples import CATALOG
@@ -161,15 +161,6 @@ async def test_a_corrupt_history_is_not_exported() -> None:
     with pytest.raises(HistoryCorrupt) as caught:
         await exported(world)
     assert caught.value.details["change_id"] == first
-
-
-async def test_a_baseline_replaces_deleted_records() -> None:
-    world = await filled_world()
-    await retain(world, DYNAMIC, 50)
-    archive, _ = await exported(world)
-    first, *rest = files(archive)[audit_file(doc_id(archive, "user/user_dynamic.json"))].splitlines()
-    assert (orjson.loads(first)["baseline_version"], "content" in orjson.loads(first)) == (2, True)
-    assert len(rest) == 71 - 50
 
 
 @pytest.mark.parametrize("after", ["audit.list_baselines", "documents.get"])
