@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -12,7 +13,7 @@ from memnet.domain.governance.erasure import INDEXED, Status
 from memnet.operations.governance.erase_user import Erased
 from memnet.operations.governance.legal_holds import holds_covering, place_hold
 from tests.operations.erasure_scenario import ADMIN, ON_T1, ON_U1, U1, ErasureWorld, alpha
-from tests.operations.replay_scenario import Call, Watch
+from tests.operations.replay_scenario import Call, Watch, unwatched
 from tests.operations.retention_scenario import Between, FallsAt, StopsAt
 
 Act = Callable[[ErasureWorld, Watch], Coroutine[Any, Any, object]]
@@ -37,10 +38,6 @@ async def request(world: ErasureWorld, watch: Watch) -> bool:
 async def run(world: ErasureWorld, watch: Watch) -> bool:
     """Run the erasure, whose requester has crashed; return whether it has started."""
     return await world.run(watch=watch) not in (Erased.NOTHING, Erased.TAKEN_OVER)
-
-
-async def unwatched(name: str, call: Call) -> Any:
-    return await call()
 
 
 class Counted:
@@ -196,15 +193,12 @@ async def test_a_refused_hold_is_released_after_the_last_scan_of_the_erasure() -
     """The hold is recorded after the last scan and before the fence goes."""
     world = await made(hold)
 
-    async def killed() -> None:
-        raise StopsAt
-
     async def erase() -> None:
         await world.request()
         await world.run()
         world.advance()
         with pytest.raises(StopsAt):
-            await world.run(watch=Between("erasures.lift", killed))
+            await world.run(watch=Between("erasures.lift", AsyncMock(side_effect=StopsAt)))
 
     assert not await hold(world, Between("holds.create", erase))
     assert await world.run() is Erased.FINISHED
