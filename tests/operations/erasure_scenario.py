@@ -59,6 +59,10 @@ class ErasureWorld:
         clock: Any = self.services.clock
         clock.advance(step)
 
+    async def pause(self) -> None:
+        """Stand still for the settle time."""
+        self.advance()
+
     async def patch(self, scope: UserScope, text: str, over: Precondition | None = None) -> WriteResult:
         """Write the summary of the user's project; without `over` it is created."""
         self.keys += 1

@@ -81,20 +81,12 @@ async def test_tombstones_are_dated_when_the_fence_was_read(world: Any) -> None:
         await inner(*given, known_at=known_at, **named)
 
     world.services.documents.put = put
-
-    async def stands_still() -> None:
-        world.advance()
-
-    await world.request(watch=Between("documents.list", stands_still))
+    await world.request(watch=Between("documents.list", world.pause))
     assert dates == [then]
 
 
 async def test_the_settle_time_starts_when_the_fence_exists(world: Any) -> None:
-
-    async def stands_still() -> None:
-        world.advance()
-
-    status = await world.request(watch=Between("erasures.write", stands_still))
+    status = await world.request(watch=Between("erasures.write", world.pause))
     now = world.services.clock.now()
     assert status.settled_at == to_text(now + SETTLE)
     assert await world.run() is Erased.WAITING
@@ -126,12 +118,9 @@ async def test_concurrent_requests_create_one_fence(world: Any) -> None:
 
     status = await world.request(watch=Between("erasures.write", other))
     assert ids == [status.erasure_id]
-
-    async def third() -> None:
-        await world.request("forget-2", scope=U10)
-
+    third = Between("erasures.write", lambda: world.request("forget-2", scope=U10))
     with pytest.raises(ErasureRunning):
-        await world.request("forget-3", scope=U10, watch=Between("erasures.write", third))
+        await world.request("forget-3", scope=U10, watch=third)
 
 
 async def test_an_erasure_that_ends_meanwhile_is_not_started_again(world: Any) -> None:
