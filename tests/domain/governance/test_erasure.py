@@ -209,6 +209,12 @@ def test_counts_are_exact_and_clean_scans_consecutive_in_any_order_of_steps(step
         assert is_proven(one) == (clean >= CLEAN_SCANS)
 
 
+def test_only_two_consecutive_clean_scans_prove_it() -> None:
+    clean = scanned(erasure(), clean=True)
+    assert not is_proven(clean)
+    assert is_proven(scanned(clean, clean=True))
+
+
 def test_it_settles_once_no_earlier_write_can_arrive() -> None:
     """Counted from the first read of the fence, not from its writer's clock; the longer time counts."""
     requested = erasure(started_at=None)
