@@ -1,23 +1,16 @@
 """The request of an erasure: afterwards every write is refused, and a repeated request is the same erasure."""
 
-import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from memnet.domain.core.errors import DecryptionFailed, ErasureRunning
-from memnet.domain.core.scope import ETag, UserScope
+from memnet.domain.core.scope import ETag
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, IfMatch
-from memnet.domain.documents.envelope import Envelope
 from memnet.domain.governance.erasure import Status
 from memnet.operations.governance.erase_user import Erased
-from memnet.stores import Blobs, DocumentStore
-from memnet.wiring import in_memory
-from tests.domain.samples import CATALOG
-from tests.operations.erasure_scenario import SETTINGS, SETTLE, U1, U10, ErasureWorld, alpha
+from tests.operations.erasure_scenario import SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.retention_scenario import Between, Fails, FallsAt, StopsAt
 
 
@@ -145,41 +138,3 @@ async def test_an_erasure_that_ends_meanwhile_is_not_started_again(world: Any) -
     assert stored is not None
     assert stored.view is not None
     assert await world.services.erasures.read(U1) is None
-
-
-async def head_of(world: ErasureWorld) -> Envelope:
-    stored = await world.services.documents.get(alpha(U1))
-    assert stored is not None
-    return envelope.load(stored.data)
-
-
-class Underway(Blobs):
-    """Its creations have looked for the fence, and arrive when they are released."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        super().__init__(blobs.storage, blobs.clock)
-        self.looked, self.released = asyncio.Event(), asyncio.Event()
-
-    async def check(self, scope: UserScope) -> None:
-        await super().check(scope)
-        self.looked.set()
-        await self.released.wait()
-
-
-async def test_a_document_created_during_the_request_accepts_no_change() -> None:
-    """Its creation is refused, and a reader that has seen it cannot change it."""
-    services = in_memory(SETTINGS, CATALOG)
-    underway = Underway(services.documents._blobs)
-    world = ErasureWorld(replace(services, documents=DocumentStore(underway)))
-    creating = asyncio.create_task(world.patch(U1, "secret"))
-    await underway.looked.wait()
-    await world.request()
-    underway.released.set()
-    with pytest.raises(ErasureRunning):
-        await creating
-    there = await head_of(world)
-    assert not there.erased
-    with pytest.raises(ErasureRunning):
-        await world.patch(U1, "again", IfMatch(there.commit.etag))
-    assert (await head_of(world)).commit.etag == there.commit.etag
-    await world.drain()

@@ -17,7 +17,6 @@ from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import patch_document
 from memnet.operations.history.list_audit import list_audit
 from memnet.operations.history.verify_history import rebuild_documents
-from memnet.operations.replay.jobs import get_replay
 from memnet.stores import KeyRing, read_baseline
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
@@ -71,16 +70,6 @@ async def test_a_round_trip_restores_everything() -> None:
     assert orjson.loads(there[replay]) == {**orjson.loads(here[replay]), "sealed": None}
     assert await faults(copy) == [None] * 4
     assert await marked(copy) == await marked(world)
-
-
-async def test_finished_replays_are_restored_and_open_conflicts_left_out() -> None:
-    world, copy = await filled_world(3), World()
-    archive, _ = await exported(world)
-    report = await imported(copy, archive)
-    assert report.entries["conflicts", ImportOutcome.LEFT_OUT] == 1
-    (key,) = (await world.records.list(SCOPE, ItemKind.REPLAYS, limit=9, cursor=None)).items
-    (reported, before) = [await get_replay(SCOPE, key.name, records=each.records) for each in (copy, world)]
-    assert reported["status"] == before["status"] == "partial"
 
 
 async def test_a_repeated_request_is_recognised_after_a_restore() -> None:
