@@ -99,14 +99,6 @@ async def test_access_and_import_records_expire_by_the_time_in_their_names(kind:
     assert await world.names(kind) == ["no-time"]
 
 
-async def test_unreadable_items_are_kept_and_counted() -> None:
-    world = RetentionWorld()
-    for kind in (ItemKind.REPLAYS, ItemKind.CONFLICTS):
-        await world.records.write(ItemKey(SCOPE, kind, "x"), b"{}", replaces=None)
-    world.clock.advance(1000 * DAY)
-    assert (await world.retain()).report.unreadable == {"replays": 1, "conflicts": 1}
-
-
 async def fail(world: RetentionWorld, job: Any) -> None:
     await fail_replay(job, "DECRYPTION_FAILED", world.service)
 
@@ -237,7 +229,7 @@ async def test_without_the_vault_a_snapshot_without_a_replay_is_blocked() -> Non
     assert await world.names(ItemKind.REPLAYS) == []
 
 
-async def test_an_unreadable_snapshot_is_kept_and_counted() -> None:
+async def test_unreadable_items_are_kept_and_counted() -> None:
     world = RetentionWorld()
     await orphan(world)
     stored = await world.records.read(key_of("s1"))
@@ -247,9 +239,10 @@ async def test_an_unreadable_snapshot_is_kept_and_counted() -> None:
     replay = await world.records.read(replay_key(SCOPE, job.job_id))
     assert replay is not None
     await world.records.write(replay_key(SCOPE, job.job_id), b"{}", replaces=replay.storage_etag)
+    await world.records.write(ItemKey(SCOPE, ItemKind.CONFLICTS, "x"), b"{}", replaces=None)
     world.clock.advance(400 * DAY)
     applied = await world.retain()
-    assert applied.report.unreadable["snapshots"] == 2
+    assert applied.report.unreadable == {"snapshots": 2, "replays": 1, "conflicts": 1}
     assert await world.names(ItemKind.SNAPSHOTS) == ["c1/s1", "c1/s2"]
 
 
