@@ -13,7 +13,6 @@ from memnet.domain.core.errors import ArchiveInvalid, HistoryCorrupt, Unavailabl
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.audit_record import record_bytes, record_hash
 from memnet.domain.documents.audit_values import AuditRecordLocation, seal
-from memnet.domain.events.event import Event, place
 from memnet.domain.governance.archive import ArchivedDocument, EntryKind
 from memnet.domain.governance.archive_entry import Entry, StoredItem, read_entry
 from memnet.domain.governance.archive_import import ImportOutcome
@@ -23,6 +22,7 @@ from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.governance.import_user import import_entry, restore_document, verify_archive
 from memnet.ports import StoreConflict
 from memnet.stores import KeyRing
+from tests.domain.event_samples import stored_event
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import OPERATOR, exported, files, filled_world, forged, marked
@@ -148,14 +148,7 @@ async def sealed_records(world: World) -> dict[str, Any]:
     return found
 
 
-BODY: dict[str, Any] = {
-    "event_id": "e1",
-    "service_id": "s",
-    "timestamp": "2026-01-01T00:00:00Z",
-    "source_type": "x",
-    "digest": "d",
-}
-EVENT = place(Event(**BODY), SCOPE)
+EVENT = stored_event("e1", scope=SCOPE)
 RECORD = StoredItem(ItemKey(SCOPE, ItemKind.ACCESSES, "a"), b"{}")
 
 
@@ -188,7 +181,7 @@ async def test_an_event_that_was_created_and_not_marked_is_marked() -> None:
 
 
 async def test_another_event_with_its_id_is_kept() -> None:
-    world, other = World(), place(Event(**{**BODY, "digest": "another"}), SCOPE)
+    world, other = World(), stored_event("e1", scope=SCOPE, digest="another")
     await world.events.create(other.key, other.data)
     for dry_run in (True, False):
         assert await put_back(world, EVENT, dry_run=dry_run) is ImportOutcome.KEPT
