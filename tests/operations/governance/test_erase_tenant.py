@@ -3,7 +3,6 @@
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from unittest.mock import AsyncMock
 
 import pytest
 
@@ -45,7 +44,6 @@ from tests.operations.retention_scenario import Between, Fails, FallsAt, StopsAt
 from tests.services import service_of
 
 T1 = TenantScope("t1")
-LOOK = look_every(SETTLE)
 
 
 class TenantWorld(ErasureWorld):
@@ -172,7 +170,7 @@ async def test_after_the_request_no_write_for_the_tenant_is_accepted(world: Any)
 async def test_users_are_erased_after_every_process_has_read_the_fence(world: Any) -> None:
     await world.end()
     assert await world.tenant() is Erased.WAITING
-    world.advance(LOOK - timedelta(seconds=1))
+    world.advance(look_every(SETTLE) - timedelta(seconds=1))
     assert await world.tenant() is Erased.WAITING
     assert (await world.erasure()).users == 0
     world.advance(timedelta(seconds=1))
@@ -378,7 +376,11 @@ async def test_index_documents_are_deleted_except_those_of_users_on_hold(
     assert await erase_tenant_index("t1", [U10], search=search) == 10
     assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 5, 5]
     assert await erase_tenant_index("t1", [U10], search=search) == 0
-    monkeypatch.setattr(search.index, "delete", AsyncMock(return_value=frozenset({"key"})))
+
+    async def refuses(name: str, keys: list[str]) -> frozenset[str]:
+        return frozenset(keys)
+
+    monkeypatch.setattr(search.index, "delete", refuses)
     with pytest.raises(Unavailable):
         await erase_tenant_index("t1", [], search=search)
 

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
-from unittest.mock import AsyncMock
 
 import pytest
 
@@ -193,12 +192,15 @@ async def test_a_refused_hold_is_released_after_the_last_scan_of_the_erasure() -
     """The hold is recorded after the last scan and before the fence goes."""
     world = await made(hold)
 
+    async def killed() -> None:
+        raise StopsAt
+
     async def erase() -> None:
         await world.request()
         await world.run()
         world.advance()
         with pytest.raises(StopsAt):
-            await world.run(watch=Between("erasures.lift", AsyncMock(side_effect=StopsAt)))
+            await world.run(watch=Between("erasures.lift", killed))
 
     assert not await hold(world, Between("holds.create", erase))
     assert await world.run() is Erased.FINISHED

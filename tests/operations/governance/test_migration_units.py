@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from unittest.mock import AsyncMock
 
 import orjson
 import pytest
@@ -25,6 +24,7 @@ from tests.operations.migration_scenario import (
     UNIT,
     Migrating,
 )
+from tests.operations.retention_scenario import FallsAt
 from tests.operations.service_scenario import DYNAMIC, STATIC, CountingDocuments, Service
 from tests.services import service_of
 
@@ -314,14 +314,17 @@ async def test_an_unavailable_vault_is_not_a_difference(world: Migrating) -> Non
     service.audit.vault = replace(service.vault, cache=None)
     tenant_keys: Any = service.tenant_keys
     version = tenant_keys.version
-    counted = tenant_keys.version = AsyncMock(side_effect=version)
-    assert await world.verify() == AS_MADE
-    assert counted.call_count > 3
-    for number in range(counted.call_count):
-        answers = [*[await version(*call.args) for call in counted.call_args_list[:number]], VaultUnavailable()]
-        tenant_keys.version = AsyncMock(side_effect=answers)
+
+    async def verified(watch: FallsAt) -> Any:
+        tenant_keys.version = lambda *given: watch("version", lambda: version(*given))
+        return await world.verify()
+
+    counter = FallsAt(0, applied=False)
+    assert await verified(counter) == AS_MADE
+    assert len(counter.calls) > 3
+    for number in range(1, len(counter.calls) + 1):
         with pytest.raises(VaultUnavailable):
-            await world.verify()
+            await verified(FallsAt(number, applied=False, error=VaultUnavailable))
 
 
 async def test_in_place_the_version_before_is_rebuilt(world: Migrating) -> None:

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from unittest.mock import AsyncMock
 
 import pytest
 
@@ -12,7 +11,8 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.events.event import EventKey
 from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.events.reindex_events import rebuild_index
-from tests.operations.retention_scenario import DAY, SCOPE, Between, RetentionWorld
+from tests.operations.replay_scenario import Watched
+from tests.operations.retention_scenario import DAY, SCOPE, Between, Fails, RetentionWorld
 
 
 async def reconcile(world: RetentionWorld) -> Any:
@@ -64,7 +64,8 @@ async def test_an_unavailable_index_does_not_stop_the_run() -> None:
     await world.event("e1")
     world.clock.advance(365 * DAY)
     index: Any = world.index
-    delete, index.delete = index.delete, AsyncMock(side_effect=Unavailable(dependency="search"))
+    down = Fails("index.delete", Unavailable(dependency="search"))
+    delete, index.delete = index.delete, Watched("index", index, down).delete
     assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
     assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
     world.clock.advance(timedelta(hours=2))

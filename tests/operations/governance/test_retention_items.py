@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from unittest.mock import AsyncMock
 
 import pytest
 
@@ -17,7 +16,8 @@ from memnet.operations.replay.conflicts import discard_conflict
 from memnet.operations.replay.jobs import fail_replay
 from memnet.operations.replay.replays import create_conflict, replay_snapshot
 from tests.domain.replay_samples import details, proposal
-from tests.operations.retention_scenario import DAY, LEGAL, SCOPE, Between, RetentionWorld, StopsAt, key_of
+from tests.operations.replay_scenario import Watched
+from tests.operations.retention_scenario import DAY, LEGAL, SCOPE, Between, Fails, RetentionWorld, StopsAt, key_of
 from tests.services import service_of
 
 
@@ -224,7 +224,7 @@ async def test_without_the_vault_a_snapshot_without_a_replay_is_blocked() -> Non
     await orphan(world)
     world.clock.advance(400 * DAY)
     keys: Any = world.keys
-    keys.version = AsyncMock(side_effect=VaultUnavailable())
+    keys.version = Watched("keys", keys, Fails("keys.version", VaultUnavailable())).version
     assert (await world.retain()).report.tallies["snapshots"] == Tally(blocked=1)
     assert await world.names(ItemKind.REPLAYS) == []
 
