@@ -100,12 +100,6 @@ def values(tree: Path) -> dict[str, str]:
     return dict(line.split("=", 1) for line in path.read_text().splitlines()) if path.exists() else {}
 
 
-def keep(tree: Path, **given: str) -> None:
-    """Set values as `azd env set` does."""
-    with (tree.parent / "values").open("a") as kept:
-        kept.writelines(f"{name}={value}\n" for name, value in given.items())
-
-
 @dataclass
 class Revision:
     """A deployed template."""
@@ -142,8 +136,9 @@ class Deployment:
     """The output of the last hook."""
 
     def tell(self, **given: str) -> None:
-        """`azd env set`."""
-        keep(self.tree, **given)
+        """Set values as `azd env set` does."""
+        with (self.tree.parent / "values").open("a") as kept:
+            kept.writelines(f"{name}={value}\n" for name, value in given.items())
 
     def begin(self, **given: str) -> "Deployment":
         """Set the values that provisioning requires."""

@@ -26,7 +26,6 @@ from memnet.domain.core.metric import (
     WRITES,
 )
 from memnet.domain.core.metric import Metric as M
-from memnet.ports import Telemetry
 from memnet.wiring import in_memory
 from tests.api.conftest import AUDIENCE, DYNAMIC, ISSUER, USER, Token, changing, creating, patch_body
 from tests.infra.kql import metrics_of, properties_of, run
@@ -78,128 +77,69 @@ def fires(name: str, recording: Recording) -> bool:
     return any(is_beyond(put_together(values), alert["threshold"]) for values in groups.values())
 
 
-def write(telemetry: Telemetry, outcome: str, times: int, binding_id: str = "user_dynamic") -> None:
+Sent = tuple[M, float, dict[str, str]]
+"""A metric, its value and its labels."""
+
+
+def write(outcome: str, times: int, binding_id: str = "user_dynamic") -> list[Sent]:
     labels = {"operation": "patch_document", "profile_id": "project-copilot-v1", "binding_id": binding_id}
-    telemetry.record(WRITES, times, outcome=outcome, **labels)
+    return [(WRITES, times, {"outcome": outcome, **labels})]
 
 
-def request(telemetry: Telemetry, status: str, times: int, operation: str = "get_document") -> None:
-    for _ in range(times):
-        telemetry.record(REQUEST_DURATION, 0.01, operation=operation, status=status)
+def request(status: str, times: int, operation: str = "get_document") -> list[Sent]:
+    return [(REQUEST_DURATION, 0.01, {"operation": operation, "status": status})] * times
 
 
-def gauge(metric: M, seconds: float) -> Callable[[Telemetry], None]:
-    return lambda telemetry: telemetry.record(metric, seconds)
+def replays(in_time: int, late: int, failed: int) -> list[Sent]:
+    outcomes = {"in_time": in_time, "late": late, "failed": failed}
+    return [(REPLAY_DURATION, 10, {"outcome": outcome}) for outcome, times in outcomes.items() for _ in range(times)]
 
 
-def bury(telemetry: Telemetry) -> None:
-    telemetry.record(DEAD_LETTERS, 1, operation="replay_snapshot", outcome="DECRYPTION_FAILED")
-
-
-def stale(telemetry: Telemetry) -> None:
-    write(telemetry, "applied", 900, binding_id="user_static")
-    write(telemetry, "applied", 60)
-    write(telemetry, "ETAG_MISMATCH", 20)
-    write(telemetry, "DOCUMENT_EXISTS", 20)
-
-
-def hardly_stale(telemetry: Telemetry) -> None:
-    write(telemetry, "applied", 80)
-    write(telemetry, "ETAG_MISMATCH", 20)
-    write(telemetry, "ETAG_MISMATCH", 15, binding_id="user_static")
-
-
-def violating(telemetry: Telemetry) -> None:
-    write(telemetry, "applied", 30)
-    write(telemetry, "SCHEMA_VIOLATION", 10)
-
-
-def hardly_violating(telemetry: Telemetry) -> None:
-    write(telemetry, "applied", 90)
-    write(telemetry, "SCHEMA_VIOLATION", 10)
-    write(telemetry, "SCHEMA_VIOLATION", 9, binding_id="user_static")
-
-
-def failing(telemetry: Telemetry) -> None:
-    request(telemetry, "200", 90)
-    request(telemetry, "503", 10)
-
-
-def refusing(telemetry: Telemetry) -> None:
-    for status in ("200", "404", "412", "429", "abandoned"):
-        request(telemetry, status, 30)
-
-
-def failing_amid_probes(telemetry: Telemetry) -> None:
-    request(telemetry, "200", 360, HEALTH)
-    request(telemetry, "200", 97)
-    request(telemetry, "500", 4)
-
-
-def failing_amid_attempts(telemetry: Telemetry) -> None:
-    request(telemetry, "404", 1000, OTHER)
-    request(telemetry, "200", 97)
-    request(telemetry, "500", 4)
-
-
-def overloaded(telemetry: Telemetry) -> None:
-    request(telemetry, "200", 90)
-    request(telemetry, "503", 10, OTHER)
-
-
-def quiet_but_for_probes(telemetry: Telemetry) -> None:
-    request(telemetry, "200", 60, HEALTH)
-    request(telemetry, "500", 1)
-
-
-def not_ready(telemetry: Telemetry) -> None:
-    request(telemetry, "503", 100, HEALTH)
-    request(telemetry, "200", 100)
-
-
-def replays(in_time: int, late: int, failed: int) -> Callable[[Telemetry], None]:
-    def happening(telemetry: Telemetry) -> None:
-        for outcome, times in {"in_time": in_time, "late": late, "failed": failed}.items():
-            for _ in range(times):
-                telemetry.record(REPLAY_DURATION, 10, outcome=outcome)
-
-    return happening
-
-
-def nothing(telemetry: Telemetry) -> None:
-    pass
-
-
-FIRING: Mapping[str, Callable[[Telemetry], None]] = {
-    "dead-letters": bury,
-    "index-lag": gauge(INDEX_LAG, 301),
+FIRING: Mapping[str, list[Sent]] = {
+    "dead-letters": [(DEAD_LETTERS, 1, {"operation": "replay_snapshot", "outcome": "DECRYPTION_FAILED"})],
+    "index-lag": [(INDEX_LAG, 301, {})],
     "late-replays": replays(in_time=150, late=1, failed=1),
-    "open-erasures": gauge(ERASURE_OLDEST_AGE, 14401),
-    "replay-backlog": gauge(REPLAY_OLDEST_AGE, 301),
-    "schema-violations": violating,
-    "server-errors": failing,
-    "silent-api": nothing,
-    "silent-workers": nothing,
-    "stale-writes": stale,
+    "open-erasures": [(ERASURE_OLDEST_AGE, 14401, {})],
+    "replay-backlog": [(REPLAY_OLDEST_AGE, 301, {})],
+    "schema-violations": write("applied", 30) + write("SCHEMA_VIOLATION", 10),
+    "server-errors": request("200", 90) + request("503", 10),
+    "silent-api": [],
+    "silent-workers": [],
+    "stale-writes": [
+        *write("applied", 900, binding_id="user_static"),
+        *write("applied", 60),
+        *write("ETAG_MISMATCH", 20),
+        *write("DOCUMENT_EXISTS", 20),
+    ],
 }
-QUIET: Mapping[str, Callable[[Telemetry], None]] = {
-    "dead-letters": gauge(REPLAY_OLDEST_AGE, 9999),
-    "index-lag": gauge(INDEX_LAG, 299),
+QUIET: Mapping[str, list[Sent]] = {
+    "dead-letters": [(REPLAY_OLDEST_AGE, 9999, {})],
+    "index-lag": [(INDEX_LAG, 299, {})],
     "late-replays": replays(in_time=150, late=1, failed=0),
-    "open-erasures": gauge(ERASURE_OLDEST_AGE, 14399),
-    "replay-backlog": gauge(REPLAY_OLDEST_AGE, 299),
-    "schema-violations": hardly_violating,
-    "server-errors": refusing,
-    "silent-api": lambda telemetry: request(telemetry, "200", 1, HEALTH),
-    "silent-workers": gauge(REPLAY_OLDEST_AGE, 0),
-    "stale-writes": hardly_stale,
+    "open-erasures": [(ERASURE_OLDEST_AGE, 14399, {})],
+    "replay-backlog": [(REPLAY_OLDEST_AGE, 299, {})],
+    "schema-violations": [
+        *write("applied", 90),
+        *write("SCHEMA_VIOLATION", 10),
+        *write("SCHEMA_VIOLATION", 9, binding_id="user_static"),
+    ],
+    "server-errors": [sent for status in ("200", "404", "412", "429", "abandoned") for sent in request(status, 30)],
+    "silent-api": request("200", 1, HEALTH),
+    "silent-workers": [(REPLAY_OLDEST_AGE, 0, {})],
+    "stale-writes": [
+        *write("applied", 80),
+        *write("ETAG_MISMATCH", 20),
+        *write("ETAG_MISMATCH", 15, binding_id="user_static"),
+    ],
 }
+FAILING = request("200", 97) + request("500", 4)
 
 
-async def recorded(happening: Callable[[Telemetry], None], part: str = "worker") -> Recording:
+async def recorded(happening: list[Sent], part: str = "worker") -> Recording:
     recording = Recording()
     async with recording.of(part) as telemetry:
-        happening(telemetry)
+        for metric, value, labels in happening:
+            telemetry.record(metric, value, **labels)
     return recording
 
 
@@ -217,18 +157,25 @@ async def test_it_stays_quiet(name: str) -> None:
     assert not fires(name, await recorded(QUIET[name], part="api" if name == "silent-api" else "worker"))
 
 
-@pytest.mark.parametrize("happening", [failing_amid_probes, failing_amid_attempts, overloaded])
-async def test_other_requests_do_not_hide_failures(happening: Callable[[Telemetry], None]) -> None:
-    assert fires("server-errors", await recorded(happening, part="api"))
+@pytest.mark.parametrize(
+    ("happening", "expected"),
+    [
+        (request("200", 360, HEALTH) + FAILING, True),
+        (request("404", 1000, OTHER) + FAILING, True),
+        (request("200", 90) + request("503", 10, OTHER), True),
+        (request("200", 60, HEALTH) + request("500", 1), False),
+        (request("503", 100, HEALTH) + request("200", 100), False),
+    ],
+    ids=["amid-probes", "amid-attempts", "overloaded", "quiet-but-for-probes", "not-ready"],
+)
+async def test_other_requests_do_not_hide_failures_and_health_checks_do_not_count(
+    happening: list[Sent], expected: bool
+) -> None:
+    assert fires("server-errors", await recorded(happening, part="api")) is expected
 
 
 async def test_a_few_late_replays_do_not_fire() -> None:
     assert not fires("late-replays", await recorded(replays(in_time=16, late=2, failed=1)))
-
-
-@pytest.mark.parametrize("happening", [quiet_but_for_probes, not_ready])
-async def test_health_checks_are_not_counted(happening: Callable[[Telemetry], None]) -> None:
-    assert not fires("server-errors", await recorded(happening, part="api"))
 
 
 @pytest.mark.parametrize("name", sorted(FIRING.keys() - {"silent-api", "silent-workers"}))
@@ -237,7 +184,7 @@ async def test_without_telemetry_it_stays_quiet(name: str) -> None:
 
 
 async def test_telemetry_of_workers_does_not_hide_a_silent_api() -> None:
-    assert fires("silent-api", await recorded(gauge(REPLAY_OLDEST_AGE, 0), part="worker"))
+    assert fires("silent-api", await recorded(QUIET["silent-workers"]))
 
 
 ON_METRICS = [query for query in WORKBOOK if query.startswith("AppMetrics")]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.architecture.source_tree import ROOT
-from tests.infra.deploying import AZURE, REGISTRY, SUBSCRIPTION, calls, commit, git, keep, repository, run, values
+from tests.infra.deploying import AZURE, REGISTRY, calls, repository, run, values
 
 NAMES = json.loads((ROOT / "infra" / "names.json").read_text("utf-8"))
 
@@ -17,19 +17,6 @@ NAMES = json.loads((ROOT / "infra" / "names.json").read_text("utf-8"))
 def copy(tmp_path: Path) -> Path:
     """Create a repository with infra/ and tools that record their calls."""
     return repository(tmp_path)
-
-
-def up(copy: Path, **own: str) -> tuple[str, str]:
-    """Two times `azd provision`: return what the templates read at the end, the release and the serving one."""
-    for step in AZURE["workflows"]["up"]["steps"]:
-        assert step == {"azd": "provision"}
-        assert run(copy, "build_release", **SUBSCRIPTION, **values(copy), **own).returncode == 0
-        read = values(copy)
-        keep(copy, AZURE_CONTAINER_REGISTRY_NAME="reg", AZURE_RESOURCE_GROUP="rg")
-        assert run(copy, "build_release", **SUBSCRIPTION, **values(copy), **own).returncode == 0
-        images = (copy.parent / "images").read_text().splitlines()
-        (copy.parent / "revisions").write_text("".join(f"r-{image}\tHealthy\t0\treg/{image}\n" for image in images))
-    return read["MEMNET_BUILT_RELEASE"], read["MEMNET_SERVING_RELEASE"]
 
 
 def test_the_services_are_the_two_function_apps_of_the_templates() -> None:
@@ -56,13 +43,8 @@ def test_the_parameters_are_those_of_the_stage(copy: Path, stage: str) -> None:
     assert run(copy, "choose_parameters", MEMNET_STAGE=stage).returncode == 0
     chosen = (copy / "infra" / "main.bicepparam").read_text("utf-8")
     assert chosen == (ROOT / "infra" / f"main.{stage}.bicepparam").read_text("utf-8")
-
-
-def test_an_unknown_stage_is_refused(copy: Path) -> None:
-    done = run(copy, "choose_parameters", MEMNET_STAGE="test")
-    assert done.returncode == 1
-    assert "must be dev or prod" in done.stderr
-    assert not (copy / "infra" / "main.bicepparam").exists()
+    refused = run(copy, "choose_parameters", MEMNET_STAGE="test")
+    assert (refused.returncode, "must be dev or prod" in refused.stderr) == (1, True)
 
 
 def test_without_a_registry_nothing_is_built(copy: Path) -> None:
@@ -103,26 +85,6 @@ def test_a_build_that_fails_names_no_release(copy: Path) -> None:
     assert calls(copy) == []
 
 
-def test_another_commit_is_a_release_that_serves_when_it_is_named(copy: Path) -> None:
-    first = git(copy, "rev-parse", "--short=12", "HEAD")
-    assert up(copy) == (first, first)
-    assert up(copy) == (first, first)
-    second = commit(copy)
-    assert up(copy) == (second, first)
-    assert [call.split()[-4] for call in calls(copy) if "acr build" in call] == [
-        f"{NAMES['image']}:{first}",
-        f"{NAMES['image']}:{second}",
-    ]
-    keep(copy, MEMNET_SERVING_RELEASE=second)
-    assert up(copy) == (second, second)
-
-
-def test_a_named_release_is_used(copy: Path) -> None:
-    assert up(copy, MEMNET_RELEASE="one") == ("one", "one")
-    assert up(copy, MEMNET_RELEASE="two") == ("two", "one")
-    assert up(copy) == (git(copy, "rev-parse", "--short=12", "HEAD"), "one")
-
-
 @pytest.mark.parametrize("stage", ["dev", "prod"])
 def test_the_templates_read_the_built_release(stage: str) -> None:
     """An image that was asked for may not be there yet."""
@@ -142,22 +104,16 @@ def test_uncommitted_changes_are_not_built(copy: Path, change: str) -> None:
 
 
 def test_what_was_built_can_be_provisioned_with_changes(copy: Path) -> None:
-    up(copy)
+    assert run(copy, "build_release", **REGISTRY).returncode == 0
     (copy / "stray.py").write_text("")
-    assert run(copy, "build_release", **{**values(copy), **SUBSCRIPTION}).returncode == 0
+    assert run(copy, "build_release", **REGISTRY, **values(copy)).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["1.2.0", "V1", "-a", "a--b", "a\nb", "a" * 21])
+@pytest.mark.parametrize("name", ["1.2.0", "-a", "a--b", "a\nb", "a" * 21])
 def test_an_invalid_release_name_is_refused_before_the_build(copy: Path, name: str) -> None:
     done = run(copy, "build_release", **REGISTRY, MEMNET_RELEASE=name)
-    assert done.returncode == 1
-    assert "A release name has up to" in done.stderr
-    assert calls(copy) == []
-
-
-@pytest.mark.parametrize("name", ["1", "2026-02-14", "a" * 20])
-def test_a_valid_release_name_is_accepted(copy: Path, name: str) -> None:
-    assert run(copy, "build_release", **REGISTRY, MEMNET_RELEASE=name).returncode == 0
+    assert (done.returncode, "A release name has up to" in done.stderr, calls(copy)) == (1, True, [])
+    assert run(copy, "build_release", **REGISTRY, MEMNET_RELEASE="2026-02-14" + "a" * 10).returncode == 0
 
 
 def test_the_workflow_lints_builds_and_runs_what_if() -> None:

@@ -94,15 +94,6 @@ class TestARelease:
         deployed.provision()
         assert deployed.serving().release == "one"
 
-    def test_a_release_named_at_once_serves_when_it_is_ready(self, deployed: Deployment) -> None:
-        deployed.tell(MEMNET_RELEASE="two")
-        deployed.provision()
-        deployed.tell(MEMNET_RELEASE="three", MEMNET_SERVING_RELEASE="three")
-        deployed.provision()
-        assert deployed.serving().release == "one"
-        deployed.provision()
-        assert deployed.serving().release == "three"
-
     def test_a_named_release_that_is_not_ready_does_not_serve(self, deployed: Deployment) -> None:
         deployed.tell(MEMNET_RELEASE="two")
         deployed.provision(ready=False)

@@ -10,6 +10,7 @@ import orjson
 
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.adapters.process.zip_archive import ZipArchiveReader, ZipArchiveWriter
+from memnet.catalog import Catalog
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.core.user_item import ItemKind
@@ -23,6 +24,7 @@ from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.governance.export_user import ExportReport, export_user
 from memnet.operations.governance.import_user import import_user
 from memnet.operations.replay.snapshots import read_snapshot
+from memnet.service import Service
 from memnet.stores import unseal_records
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import (
@@ -41,7 +43,7 @@ from tests.operations.replay_scenario import (
     put,
     unwatched,
 )
-from tests.services import arguments, service_of
+from tests.services import service_of
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 OTHER = UserScope("t2", "u9")
@@ -95,27 +97,25 @@ async def filled_world(changes: int = 70) -> World:
     return world
 
 
+def watching(world: World, watch: Watch, **members: Any) -> Service:
+    """The services of a world with each call of its stores through `watch`."""
+    stores = {name: Watched(name, getattr(world, name), watch) for name in ("documents", "audit", "events", "records")}
+    return replace(world.service, **{**stores, **members})
+
+
 async def exported(
     world: World,
     scope: UserScope = SCOPE,
     *,
     reader: Actor | None = None,
     watch: Watch = unwatched,
-    vault: bool = True,
 ) -> tuple[bytes, ExportReport]:
     """The archive's bytes, and what is said of it."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         report = await export_user(
             scope,
-            service_of(
-                documents=Watched("documents", world.documents, watch),
-                audit=Watched("audit", world.audit, watch),
-                events=Watched("events", world.events, watch),
-                records=Watched("records", world.records, watch),
-                vault=world.vault if vault else None,
-                clock=world.clock,
-            ),
+            watching(world, watch),
             archive=ZipArchiveWriter(archive),
             snapshots_read_by=reader,
         )
@@ -123,22 +123,18 @@ async def exported(
 
 
 async def imported(
-    world: World, archive: bytes, target: UserScope = SCOPE, *, watch: Watch = unwatched, **members: Any
+    world: World,
+    archive: bytes,
+    target: UserScope = SCOPE,
+    *,
+    watch: Watch = unwatched,
+    actor: Actor = OPERATOR,
+    dry_run: bool = False,
+    catalog: Catalog = CATALOG,
 ) -> ImportReport:
     """Import into a world."""
-    vault: Any = world.ports(watch)["vault"]
-    chosen: dict[str, Any] = {
-        "actor": OPERATOR,
-        "documents": Watched("documents", world.documents, watch),
-        "audit": Watched("audit", world.audit, watch),
-        "events": Watched("events", world.events, watch),
-        "vault": vault,
-        "catalog": CATALOG,
-        "clock": world.clock,
-        "ids": world.ids,
-        "background": world.background,
-    }
-    report = await import_user(ZipArchiveReader(io.BytesIO(archive)), target, **arguments(**chosen | members))
+    service = watching(world, watch, vault=world.ports(watch)["vault"], catalog=catalog)
+    report = await import_user(ZipArchiveReader(io.BytesIO(archive)), target, service, actor=actor, dry_run=dry_run)
     await world.background.drain()
     return report
 

@@ -20,7 +20,7 @@ from memnet.domain.replay.snapshot import Conversation
 from memnet.operations.documents.write import patch_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.erase_user import Erased, erase_user
-from memnet.operations.governance.erasure_request import get_erasure, request_erasure
+from memnet.operations.governance.erasure_request import ErasureJournal, get_erasure, request_erasure, resume_erasure
 from memnet.operations.governance.legal_holds import get_hold, place_hold, release_hold
 from memnet.operations.history.sign_checkpoints import sign_checkpoints
 from memnet.operations.replay.snapshots import store_snapshot
@@ -58,6 +58,10 @@ class ErasureWorld:
     def advance(self, step: timedelta = SETTLE) -> None:
         clock: Any = self.services.clock
         clock.advance(step)
+
+    async def pause(self) -> None:
+        """Stand still for the settle time."""
+        self.advance()
 
     async def patch(self, scope: UserScope, text: str, over: Precondition | None = None) -> WriteResult:
         """Write the summary of the user's project; without `over` it is created."""
@@ -161,6 +165,11 @@ class ErasureWorld:
 
     async def run(self, scope: UserScope = U1, watch: Watch | None = None) -> Erased:
         return await erase_user(scope, self.erasing(watch))
+
+    async def journal(self, watch: Watch | None = None) -> ErasureJournal:
+        journal = await resume_erasure(U1, self.erasing(watch))
+        assert journal is not None
+        return journal
 
     async def status(self, erasure_id: str, scope: UserScope = U1) -> ErasureStatus:
         return await get_erasure(scope, erasure_id, self.services)

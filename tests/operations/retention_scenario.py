@@ -32,17 +32,16 @@ from tests.operations.replay_scenario import (
     ALPHA,
     DYNAMIC,
     SCOPE,
-    STATIC,
     Call,
     Watch,
     Watched,
     World,
-    add,
     put,
     unwatched,
 )
 from tests.services import service_of
 
+__all__ = ["ALPHA", "DYNAMIC", "SCOPE", "put"]
 CEILINGS = Ceilings(
     snapshots_max_days=90, events_max_days=365, audit_min_days=365, audit_max_days=2555, jobs_max_days=100
 )
@@ -268,28 +267,6 @@ class Between:
             if self.count == self.number:
                 await self.do()
         return await call()
-
-
-__all__ = [
-    "ALPHA",
-    "CEILINGS",
-    "DAY",
-    "DYNAMIC",
-    "LEGAL",
-    "SCOPE",
-    "STATIC",
-    "Between",
-    "Fails",
-    "FallsAt",
-    "RetentionWorld",
-    "Seen",
-    "StopsAt",
-    "add",
-    "key_of",
-    "live",
-    "put",
-    "unwatched",
-]
 
 
 DAYS = 60

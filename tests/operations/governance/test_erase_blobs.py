@@ -8,17 +8,13 @@ import pytest
 
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import Found, Status
 from memnet.operations.governance import erase_user as module
 from memnet.operations.governance.erase_user import Erased, erase_blobs, erase_user
-from memnet.operations.governance.erasure_request import ErasureJournal, resume_erasure
-from memnet.ports import Page, StoreConflict
+from memnet.ports import Page
 from memnet.stores import UserStorage
-from tests.memory_blobs import unfenced
 from tests.operations.erasure_scenario import U1, U10, ErasureWorld
-from tests.operations.retention_scenario import Between
 
 
 @pytest.fixture
@@ -32,15 +28,9 @@ async def world(monkeypatch: pytest.MonkeyPatch) -> ErasureWorld:
     return made
 
 
-async def journal_of(world: ErasureWorld, watch: Any = None) -> ErasureJournal:
-    journal = await resume_erasure(U1, world.erasing(watch))
-    assert journal is not None
-    return journal
-
-
 async def test_all_blobs_are_deleted_and_counted_over_many_batches(world: Any) -> None:
     before, other = world.stored(U1), world.stored(U10)
-    journal = await journal_of(world)
+    journal = await world.journal()
     assert await erase_blobs(journal) == sum(before.values())
     assert dict(journal.erasure.removed) == before
     assert journal.erasure.batch == ()
@@ -57,7 +47,7 @@ async def test_the_keys_are_deleted_first(world: Any) -> None:
             removed.append(name)
         return await call()
 
-    await erase_blobs(journal=await journal_of(world, watch))
+    await erase_blobs(await world.journal(watch))
     # The deletes of the first batch begin together; it is the only one with a key left to see.
     assert len(removed) <= module.BATCH
 
@@ -76,26 +66,7 @@ async def test_each_batch_is_recorded_before_it_is_deleted(world: Any) -> None:
             return None
         return await call()
 
-    await erase_blobs(journal=await journal_of(world, watch))
-
-
-async def test_a_superseded_process_deletes_no_further_batch(world: Any) -> None:
-    journal = await journal_of(world)
-    other = await journal_of(world)
-    await other.note(erasures.counted(other.erasure, {"messages": 1}))
-    before = world.stored(U1)
-    with pytest.raises(StoreConflict):
-        await erase_blobs(journal)
-    assert world.stored(U1) == before
-
-
-async def test_a_blob_created_during_the_listing_is_deleted(world: Any) -> None:
-    async def arrive() -> None:
-        records = unfenced(world.services.records)
-        await records.write(ItemKey(U1, ItemKind.REPLAYS, "late"), b"{}", replaces=None)
-
-    await erase_blobs(journal=await journal_of(world, Between("storage.list", arrive, number=3)))
-    assert world.stored(U1) == {}
+    await erase_blobs(await world.journal(watch))
 
 
 @dataclass

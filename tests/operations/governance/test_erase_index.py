@@ -72,10 +72,6 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSE_SECONDS", 0.0)
 
 
-def made(index: TroubledIndex | None = None) -> World:
-    return World(index=index or SlowIndex())
-
-
 async def filled(world: World, number: int = 5) -> None:
     for scope in (SCOPE, *OTHERS):
         for n in range(number):
@@ -88,20 +84,16 @@ async def left(world: World) -> list[int]:
 
 
 async def test_only_the_users_documents_are_deleted() -> None:
-    world = made()
+    world = World(index=SlowIndex())
     await filled(world)
     assert await erase_index(SCOPE, search=world.search) == 5
     assert (await count_indexed(SCOPE, search=world.search), await left(world)) == (0, [5, 5, 5])
     assert await erase_index(SCOPE, search=world.search) == 0
 
 
-async def test_without_an_index_nothing_is_deleted() -> None:
-    assert await erase_index(SCOPE, search=made().search) == 0
-
-
 async def test_page_by_page_each_document_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "INDEX_PAGE", 2)
-    world = made()
+    world = World(index=SlowIndex())
     await filled(world)
     assert await erase_index(SCOPE, search=world.search) == 5
     assert isinstance(world.index, SlowIndex)
@@ -110,7 +102,7 @@ async def test_page_by_page_each_document_is_counted_once(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("phase", [Phase.ANNOUNCED, Phase.COPYING, Phase.SWITCHED])
 async def test_every_index_of_a_rebuild_is_emptied_and_an_event_counted_once(phase: Phase) -> None:
-    world = made()
+    world = World(index=SlowIndex())
     for n, version in enumerate((OLD, NEW, LEFT)):
         await world.index.create(version)
         await world.index.upload(version.name, [IndexDocument(stored_event(f"e{m}")) for m in range(n + 1)])
@@ -124,25 +116,21 @@ async def test_every_index_of_a_rebuild_is_emptied_and_an_event_counted_once(pha
 
 
 async def test_a_missing_index_is_skipped() -> None:
-    world = made()
+    world = World(index=SlowIndex())
+    assert await erase_index(SCOPE, search=world.search) == 0
     await filled(world)
     await world.index.drop((await world.layout()).serving.name)
     assert await erase_index(SCOPE, search=world.search) == 0
 
 
-async def test_a_deletion_that_is_not_visible_yet_is_awaited() -> None:
+async def test_a_deletion_is_awaited_until_it_is_visible_for_some_time() -> None:
     index = SlowIndex()
     index.shown_for = MAX_STALE_READS - 1
-    world = made(index)
+    world = World(index=index)
     await filled(world)
     assert await erase_index(SCOPE, search=world.search) == 5
     assert len(index.deletions) == 1
-
-
-async def test_a_deletion_that_never_becomes_visible_is_a_failure() -> None:
-    index = SlowIndex()
     index.shown_for = 10_000
-    world = made(index)
     await filled(world)
     with pytest.raises(Unavailable):
         await erase_index(SCOPE, search=world.search)
@@ -151,7 +139,7 @@ async def test_a_deletion_that_never_becomes_visible_is_a_failure() -> None:
 async def test_a_failed_deletion_is_reported_and_the_next_call_continues() -> None:
     index = SlowIndex()
     index.undeletable = frozenset({stored_event("e3").key.index_key})
-    world = made(index)
+    world = World(index=index)
     await filled(world)
     with pytest.raises(Unavailable):
         await erase_index(SCOPE, search=world.search)

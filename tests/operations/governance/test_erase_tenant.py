@@ -1,7 +1,7 @@
 """The erasure of a tenant: every user is erased, users on hold are named, and writes are refused."""
 
-from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -36,13 +36,14 @@ from memnet.operations.governance.erase_tenant import (
     request_tenant_erasure,
 )
 from memnet.operations.governance.erase_user import Erased, erase_users
+from memnet.operations.history.sign_checkpoints import sign_checkpoints
 from tests.memory_blobs import storage_of, unfenced
-from tests.operations.erasure_scenario import ADMIN, ON_T1, OTHER, SETTLE, U1, U10, ErasureWorld
+from tests.operations.erasure_scenario import ADMIN, ON_T1, OTHER, SETTLE, U1, U10, ErasureWorld, alpha
 from tests.operations.replay_scenario import Watch
 from tests.operations.retention_scenario import Between, Fails, FallsAt, StopsAt
+from tests.services import service_of
 
 T1 = TenantScope("t1")
-LOOK = look_every(SETTLE)
 
 
 class TenantWorld(ErasureWorld):
@@ -96,7 +97,7 @@ async def world() -> TenantWorld:
 async def test_all_data_of_the_tenant_is_deleted_and_the_receipt_is_complete(world: Any) -> None:
     services = world.services
     queue, other = services.queue, world.stored(OTHER)
-    await reindex_events("t1", replace(services, queue=queue))
+    await reindex_events("t1", services)
     await services.marks.mark(Job(JobKind.REINDEX, "t1", None, "j1"))
     await queue.send(Job(JobKind.REINDEX, "t1", None, "j1"))
     await queue.send(Job(JobKind.REINDEX, "t10", None, "j2"))
@@ -107,7 +108,7 @@ async def test_all_data_of_the_tenant_is_deleted_and_the_receipt_is_complete(wor
     assert (found.status, found.users, found.starting) == (Status.COMPLETE, 2, ())
     assert world.names() == []
     assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 0, 5]
-    assert [job.tenant_id for job in [m.job for m in queue._messages]] == ["t10", "t10"]
+    assert [message.job.tenant_id for message in queue._messages] == ["t10", "t10"]
     assert world.stored(OTHER) == other
     assert found.receipt is not None
     key = await services.signing.newest()
@@ -115,6 +116,8 @@ async def test_all_data_of_the_tenant_is_deleted_and_the_receipt_is_complete(wor
     assert not is_signed({**found.receipt, "users": 3}, key.public)
     assert found.receipt["users_held"] == []
     assert found.receipt["stores"] == ["blobs", "index", "queues"]
+    assert await world.tenant() is Erased.NOTHING
+    assert await world.end() == found
 
 
 async def test_a_user_on_hold_is_kept_named_and_erased_after_the_release(world: Any) -> None:
@@ -167,7 +170,7 @@ async def test_after_the_request_no_write_for_the_tenant_is_accepted(world: Any)
 async def test_users_are_erased_after_every_process_has_read_the_fence(world: Any) -> None:
     await world.end()
     assert await world.tenant() is Erased.WAITING
-    world.advance(LOOK - timedelta(seconds=1))
+    world.advance(look_every(SETTLE) - timedelta(seconds=1))
     assert await world.tenant() is Erased.WAITING
     assert (await world.erasure()).users == 0
     world.advance(timedelta(seconds=1))
@@ -184,26 +187,10 @@ async def test_users_are_erased_after_every_process_has_read_the_fence(world: An
 
 
 async def test_a_late_write_is_deleted_before_it_ends(world: Any) -> None:
-    async def arrive() -> None:
-        mark = Job(JobKind.REPLAY, "t1", "late", "r1")
-        await unfenced(world.services.marks).mark(mark)
-
     await world.almost()
-    await arrive()
+    await unfenced(world.services.marks).mark(Job(JobKind.REPLAY, "t1", "late", "r1"))
     found = await world.finish_tenant()
     assert (found.status, world.names()) == (Status.COMPLETE, [])
-
-
-async def test_a_hold_on_the_tenant_pauses_it(world: Any) -> None:
-    await world.end()
-    world.advance()
-    await world.hold(ON_T1)
-    before = world.names()
-    assert await world.tenant() is Erased.FAILING
-    assert (await world.erasure()).failing == {"legal_hold": "TENANT_HELD"}
-    assert world.names() == before
-    await world.release(ON_T1)
-    assert (await world.finish_tenant()).status is Status.COMPLETE
 
 
 @pytest.mark.parametrize(
@@ -219,9 +206,7 @@ async def test_a_failing_part_is_named_and_keeps_it_from_ending(
     world: Any, call: Any, error: Any, expected: Any
 ) -> None:
     await world.almost()
-
-    fails = Fails(call, error)
-    assert await world.tenant(fails) is Erased.FAILING
+    assert await world.tenant(Fails(call, error)) is Erased.FAILING
     assert (await world.erasure()).failing == expected
     assert await world.tenant() is Erased.FINISHED
 
@@ -237,23 +222,11 @@ async def test_a_user_whose_erasure_fails_to_start_does_not_stop_the_others(worl
     assert (await world.finish_tenant()).users == 2
 
 
-async def test_a_finished_erasure_is_not_run_again(world: Any) -> None:
-    assert await world.tenant() is Erased.NOTHING
-    await world.end()
-    found = await world.finish_tenant()
-    assert await world.tenant() is Erased.NOTHING
-    assert await world.end() == found
-
-
 async def test_two_concurrent_processes_count_each_user_once(world: Any) -> None:
     await world.end()
     await world.tenant()
     world.advance()
-
-    async def other() -> None:
-        await world.tenant()
-
-    assert await world.tenant(Between("erasures.write_end", other)) is Erased.TAKEN_OVER
+    assert await world.tenant(Between("erasures.write_end", world.tenant)) is Erased.TAKEN_OVER
     assert (await world.finish_tenant()).users == 2
 
 
@@ -291,30 +264,88 @@ async def test_killed_after_any_call_it_ends_and_counts_every_user_once() -> Non
         assert all("/held/" in name for name in world.names()), watch.calls[-1]
 
 
+async def test_tampering_with_a_user_on_hold_of_an_ended_tenant_is_detected(world: Any) -> None:
+    services = world.services
+    await world.hold()
+    await world.end()
+    await world.finish_tenant()
+    names = ("users", "documents", "audit", "records", "clock", "erasures")
+    ports = {name: getattr(services, name) for name in names} | {"keys": services.signing}
+    assert (await sign_checkpoints(service_of(**ports))).broken == 0
+    await world.drop(alpha(U1).blob_name)
+    report = await sign_checkpoints(service_of(**ports))
+    assert (report.broken, report.postponed) == (1, 0)
+
+
+async def test_no_hold_is_placed_after_a_complete_receipt(world: Any) -> None:
+    await world.hold()
+    await world.end()
+    assert (await world.finish_tenant()).status is Status.PARTIAL
+    await world.hold(ON_T1)
+    await world.release(ON_T1)
+    await world.release()
+    await world.end()
+    await world.hold()
+    await world.release()
+    assert (await world.finish_tenant()).status is Status.COMPLETE
+    with pytest.raises(TenantEnded):
+        await world.hold()
+    with pytest.raises(TenantEnded):
+        await world.hold(ON_T1)
+    await world.release()
+    await world.release(ON_T1)
+    assert world.names() == []
+
+
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [("users.list_users", 1), ("storage.list", 1), ("storage.list", 2), ("queue.purge", 1), ("signing.newest", 1)],
+)
+async def test_a_hold_on_the_tenant_placed_before_or_during_a_run_pauses_it(world: Any, call: Any, number: Any) -> None:
+    await world.end()
+    world.advance()
+    await world.hold(ON_T1)
+    before = world.names()
+    assert (await world.tenant(), world.names()) == (Erased.FAILING, before)
+    await world.release(ON_T1)
+    await world.almost()
+    assert await world.tenant(Between(call, lambda: world.hold(ON_T1), number)) is Erased.FAILING
+    found = await world.erasure()
+    assert (found.status, found.failing) == (Status.RUNNING, {"legal_hold": "TENANT_HELD"})
+    assert await world.is_held(ON_T1)
+    await world.release(ON_T1)
+    assert (await world.finish_tenant()).status is Status.COMPLETE
+    assert world.names() == []
+
+
+async def test_a_hold_on_a_user_placed_during_a_run_stays_in_force(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    services = world.services
+    monkeypatch.setattr("memnet.operations.governance.erase_tenant.PAGE", 1)
+    await world.almost()
+    # Marks are removed before holds: the user is known as not held when the hold is placed.
+    for job_id in ("late", "later"):
+        await unfenced(services.marks).mark(Job(JobKind.REPLAY, "t1", "u1", job_id))
+    await world.tenant(Between("storage.delete", world.hold))
+    assert await world.is_held()
+
+
 @pytest.fixture
 def empty() -> ErasureWorld:
     return ErasureWorld()
 
 
-async def test_a_repeated_request_returns_the_same_erasure(empty: Any) -> None:
+async def test_repeated_and_concurrent_requests_create_one_erasure(empty: Any) -> None:
     erasing = empty.services
-    first = await request_tenant_erasure("t1", erasing, actor=ADMIN)
+    with pytest.raises(ErasureNotFound):
+        await get_tenant_erasure("t1", erasing)
+    other = partial(request_tenant_erasure, "t1", erasing, actor=ADMIN)
+    watched = empty.watched(Between("erasures.write_end", other), "erasures")
+    first = await request_tenant_erasure("t1", watched, actor=ADMIN)
     assert (first.status, first.requested_by) == (Status.RUNNING, ADMIN.principal)
-    assert await request_tenant_erasure("t1", erasing, actor=ADMIN) == first
+    assert first == await get_tenant_erasure("t1", erasing) == await other()
     with pytest.raises(TenantEnded):
         await erasing.erasures.check_tenant("t1")
     await erasing.erasures.check_tenant("t10")
-
-
-async def test_concurrent_requests_create_one_erasure(empty: Any) -> None:
-    erasing = empty.services
-    found = []
-
-    async def other() -> None:
-        found.append(await request_tenant_erasure("t1", erasing, actor=ADMIN))
-
-    watched = empty.watched(Between("erasures.write_end", other), "erasures")
-    assert [await request_tenant_erasure("t1", watched, actor=ADMIN)] == found
 
 
 async def test_a_hold_on_the_tenant_refuses_the_request(empty: Any) -> None:
@@ -334,16 +365,9 @@ async def test_an_invalid_tenant_and_a_corrupt_record_are_refused(empty: Any) ->
         await request_tenant_erasure("t2", erasing, actor=ADMIN)
 
 
-async def test_it_is_found_after_its_request() -> None:
-    erasing = ErasureWorld().services
-    with pytest.raises(ErasureNotFound):
-        await get_tenant_erasure("t1", erasing)
-    requested = await request_tenant_erasure("t1", erasing, actor=ADMIN)
-    assert await get_tenant_erasure("t1", erasing) == requested
-    assert requested.to_json(SETTLE)["status"] == "running"
-
-
-async def test_index_documents_are_deleted_except_those_of_users_on_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_index_documents_are_deleted_except_those_of_users_on_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "INDEX_PAGE", 2)
     world = ErasureWorld()
     for scope in (U1, U10, OTHER, UserScope("t1", "u2")):
@@ -352,12 +376,6 @@ async def test_index_documents_are_deleted_except_those_of_users_on_hold(monkeyp
     assert await erase_tenant_index("t1", [U10], search=search) == 10
     assert [await world.indexed(scope) for scope in (U1, U10, OTHER)] == [0, 5, 5]
     assert await erase_tenant_index("t1", [U10], search=search) == 0
-
-
-async def test_a_failed_deletion_from_the_index_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = ErasureWorld()
-    await world.live(U1)
-    search = world.services.search
 
     async def refuses(name: str, keys: list[str]) -> frozenset[str]:
         return frozenset(keys)

@@ -9,7 +9,6 @@ import pytest
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import ErasureRunning, Unavailable, VaultUnavailable
-from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import Status
@@ -34,18 +33,8 @@ async def world() -> ErasureWorld:
 async def test_all_data_of_the_user_is_deleted_and_counted(world: Any) -> None:
     before = await world.expected()
     others = world.stored(U10), world.stored(OTHER)
-    assert set(before) >= {
-        "keys",
-        "documents",
-        "audit",
-        "baselines",
-        "events",
-        "snapshots",
-        "replays",
-        "heads",
-        "marks",
-    }
-
+    kinds = {"keys", "documents", "audit", "baselines", "events", "snapshots", "replays", "heads", "marks"}
+    assert before.keys() >= kinds
     checkpoint = await world.services.records.read(checkpoint_key(U1, 1))
     erasure_id = (await world.request()).erasure_id
     assert await world.run() is Erased.WAITING
@@ -210,16 +199,6 @@ async def test_without_a_fence_nothing_is_deleted(world: Any) -> None:
     assert world.stored(U10) == before
 
 
-async def test_a_user_without_data_gets_a_receipt(world: Any) -> None:
-    nobody = UserScope("t1", "unknown")
-    erasure_id = (await world.request(scope=nobody)).erasure_id
-    world.advance()
-    assert await world.run(nobody) is Erased.FINISHED
-    reported = await world.status(erasure_id, nobody)
-    assert reported.status is Status.COMPLETE
-    assert reported.removed == {}
-
-
 @pytest.fixture
 async def requested() -> ErasureWorld:
     made = ErasureWorld()
@@ -251,10 +230,3 @@ async def test_a_corrupt_record_does_not_stop_the_others_and_its_user_is_not_log
     assert found == Counter({Erased.WAITING: 2, Erased.FAILING: 1})
     assert "HISTORY_CORRUPT" in caplog.text
     assert "u1" not in caplog.text
-
-
-async def test_an_unexpected_error_does_not_stop_the_other_erasures(requested: Any) -> None:
-    fails = Fails("queue.purge", ZeroDivisionError())
-    found = await erase_users(None, requested.erasing(fails))
-    assert found == Counter({Erased.FAILING: 3})
-    assert requested.stored(U1) == requested.stored(OTHER) == {}

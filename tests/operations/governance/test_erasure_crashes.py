@@ -12,7 +12,6 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import INDEXED, MESSAGES, Found, Status, kind_of
 from memnet.operations.governance.erase_user import Erased
-from memnet.operations.governance.erasure_request import ErasureJournal, resume_erasure
 from memnet.paging import rows
 from tests.domain.erasure_samples import erasure
 from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld, alpha
@@ -108,25 +107,15 @@ async def test_a_late_process_does_not_end_a_newer_erasure(world: Any) -> None:
         await world.patch(U1, "again")
 
 
-async def resumed_journal(world: ErasureWorld) -> ErasureJournal:
-    journal = await resume_erasure(U1, world.erasing())
-    assert journal is not None
-    return journal
-
-
-async def test_without_a_fence_there_is_nothing_to_resume(world: Any) -> None:
-    assert await resume_erasure(U10, world.erasing()) is None
-
-
 async def test_the_first_process_that_reads_the_fence_records_the_time(world: Any) -> None:
     """Its writer may have been killed, or never have had an answer, and the time that it named be long ago."""
     requested = erasure(U1, started_at=None)
     await world.services.erasures.write(U1, erasures.dump(requested), replaces=None)
     world.advance()
     seen = to_text(world.services.clock.now())
-    assert (await resumed_journal(world)).erasure.started_at == seen
+    assert (await world.journal()).erasure.started_at == seen
     world.advance()
-    journal = await resumed_journal(world)
+    journal = await world.journal()
     assert journal.erasure.started_at == seen
     stored = await world.services.erasures.read(U1)
     assert stored is not None
@@ -135,7 +124,7 @@ async def test_the_first_process_that_reads_the_fence_records_the_time(world: An
 
 async def test_deletions_are_dated_before_the_last_read_of_the_record(world: Any) -> None:
     await world.request()
-    journal = await resumed_journal(world)
+    journal = await world.journal()
     assert journal.known_at == world.services.clock.now()
     world.advance()
     dates: list[datetime] = []
@@ -157,7 +146,7 @@ async def test_deletions_are_dated_before_the_last_read_of_the_record(world: Any
 
 async def test_a_changed_blob_is_kept_and_not_counted(world: Any) -> None:
     await world.request()
-    journal = await resumed_journal(world)
+    journal = await world.journal()
     there = [found async for found in rows(partial(world.services.user_storage.list, U1))]
     altered = [Found(one.name, StorageETag('"another"')) if kind_of(U1, one.name) == "audit" else one for one in there]
     await journal.remove(altered)

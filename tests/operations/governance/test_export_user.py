@@ -12,10 +12,10 @@ from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_hash
-from memnet.domain.events.event import Event, place
-from memnet.domain.governance.archive import MANIFEST, MAX_DOCUMENTS, audit_file, document_file
+from memnet.domain.governance.archive import MANIFEST, MAX_DOCUMENTS, document_file
 from memnet.operations.documents.read import get_document
 from memnet.operations.governance import export_user as module
+from tests.domain.event_samples import stored_event
 from tests.domain.samples import CATALOG
 from tests.operations.archive_scenario import (
     OPERATOR,
@@ -88,13 +88,7 @@ async def test_two_exports_of_the_same_memory_are_identical() -> None:
 
 async def test_it_contains_no_data_of_other_users() -> None:
     world = await filled_world(3)
-    event: dict[str, Any] = {
-        "event_id": "e1",
-        "service_id": "s",
-        "timestamp": "2026-01-01T00:00:00Z",
-        "source_type": "x",
-    }
-    stray = place(Event(**event, digest="somebody else's"), UserScope("t1", "u10"))
+    stray = stored_event("e1", scope=UserScope("t1", "u10"), digest="somebody else's")
     await world.events.create(stray.key, stray.data)
     archive, _ = await exported(world)
     assert b"somebody else" not in archive
@@ -161,15 +155,6 @@ async def test_a_corrupt_history_is_not_exported() -> None:
     with pytest.raises(HistoryCorrupt) as caught:
         await exported(world)
     assert caught.value.details["change_id"] == first
-
-
-async def test_a_baseline_replaces_deleted_records() -> None:
-    world = await filled_world()
-    await retain(world, DYNAMIC, 50)
-    archive, _ = await exported(world)
-    first, *rest = files(archive)[audit_file(doc_id(archive, "user/user_dynamic.json"))].splitlines()
-    assert (orjson.loads(first)["baseline_version"], "content" in orjson.loads(first)) == (2, True)
-    assert len(rest) == 71 - 50
 
 
 @pytest.mark.parametrize("after", ["audit.list_baselines", "documents.get"])

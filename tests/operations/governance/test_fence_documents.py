@@ -1,12 +1,12 @@
 """Tombstones over all documents of a user: a writer that has read a document before cannot change it."""
 
-import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, MemnetError
+from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import (
@@ -15,7 +15,6 @@ from memnet.domain.documents.commands import (
     IfMatch,
     Precondition,
     ReplaceDocument,
-    WriteResult,
 )
 from memnet.domain.documents.envelope import Envelope
 from memnet.operations.documents.write import delete_document, replace_document
@@ -56,24 +55,18 @@ async def head(world: ErasureWorld, key: DocumentKey | None = None) -> Envelope:
     return envelope.load((await stored(world, key or alpha(U1))).data)
 
 
-async def replace_(world: ErasureWorld, over: Precondition) -> None:
-    command = ReplaceDocument(
-        key=alpha(U1),
-        actor=ADMIN,
-        precondition=over,
-        idempotency_key="put-1",
-        profile_id="project-copilot-v1",
-        binding_id="project_doc",
-        schema_id="memory.project",
-        schema_version="1.0.0",
-        content={"summary": SECRET, "facets": {}, "recent_notes": []},
-    )
-    await replace_document(command, world.services)
-
-
-async def delete(world: ErasureWorld, over: Precondition) -> None:
-    command = DeleteDocument(key=alpha(U1), actor=ADMIN, precondition=over, idempotency_key="delete-1")
-    await delete_document(command, world.services)
+REPLACE = ReplaceDocument(
+    key=alpha(U1),
+    actor=ADMIN,
+    precondition=IfAbsent(),
+    idempotency_key="put-1",
+    profile_id="project-copilot-v1",
+    binding_id="project_doc",
+    schema_id="memory.project",
+    schema_version="1.0.0",
+    content={"summary": SECRET, "facets": {}, "recent_notes": []},
+)
+DELETE = DeleteDocument(key=alpha(U1), actor=ADMIN, precondition=IfAbsent(), idempotency_key="delete-1")
 
 
 async def test_a_tombstone_contains_nothing_of_the_document(world: Any) -> None:
@@ -112,6 +105,9 @@ async def test_every_document_of_the_user_is_fenced(world: Any, monkeypatch: pyt
         await world.live(scope)
         for number in range(5):
             await copy(world, scope, f"copy-{number}.json")
+    etag = (await head(world, DocumentKey(U1, "projects", "copy-1.json"))).commit.etag
+    deletion = replace(DELETE, key=DocumentKey(U1, "projects", "copy-1.json"), precondition=IfMatch(etag))
+    await delete_document(deletion, world.services)
     others = {scope: await snapshots(world, scope) for scope in (U10, OTHER)}
     await put_up(world)
     await fence(world)
@@ -122,15 +118,6 @@ async def test_every_document_of_the_user_is_fenced(world: Any, monkeypatch: pyt
     stored_ = await world.services.documents.get(alpha(U10))
     assert stored_.view is not None
     assert (await world.patch(U10, "continues", IfMatch(stored_.view.etag))).sequence == 3
-
-
-async def test_a_deleted_document_is_fenced(world: Any) -> None:
-    made = await world.patch(U1, SECRET)
-    await delete(world, IfMatch(made.etag))
-    assert not (await head(world)).erased
-    await put_up(world)
-    await fence(world)
-    assert (await head(world)).erased
 
 
 async def copy(world: ErasureWorld, scope: UserScope, path: str) -> None:
@@ -153,39 +140,27 @@ async def test_every_write_is_refused_under_any_condition(world: Any) -> None:
     await put_up(world)
     await fence(world)
     fenced = (await stored(world, alpha(U1))).data
-    conditions: list[Precondition] = [
-        IfAbsent(),
-        *(IfMatch(etag) for etag in (first.etag, last.etag, (await head(world)).commit.etag)),
-        *(IfMatch(ETag(f'"{n}-0000000000000000"')) for n in (0, 2, 999)),
-        IfMatch(ETag('"*"')),
-        IfMatch(ETag("*")),
-    ]
-    await refused_all(world, conditions)
-    assert (await stored(world, alpha(U1))).data == fenced
+    etags = [first.etag, last.etag, (await head(world)).commit.etag, ETag('"999-0000000000000000"'), ETag("*")]
+    conditions: list[Precondition] = [IfAbsent(), *map(IfMatch, etags)]
     # Also after the tombstone is deleted.
-    await world.drop(alpha(U1).blob_name)
-    await refused_all(world, conditions)
-    assert await world.services.documents.get(alpha(U1)) is None
-
-
-async def refused_all(world: ErasureWorld, conditions: list[Precondition]) -> None:
-    for over in conditions:
-        with pytest.raises(ErasureRunning):
-            await world.patch(U1, "again", over)
-        with pytest.raises(ErasureRunning):
-            await replace_(world, over)
-        if isinstance(over, IfMatch):
+    for left in (fenced, None):
+        for over in conditions:
             with pytest.raises(ErasureRunning):
-                await delete(world, over)
-
-
-async def changed_once(world: ErasureWorld) -> WriteResult:
-    made = await world.patch(U1, "first")
-    return await world.patch(U1, "second", IfMatch(made.etag))
+                await world.patch(U1, "again", over)
+            with pytest.raises(ErasureRunning):
+                await replace_document(replace(REPLACE, precondition=over), world.services)
+            if isinstance(over, IfMatch):
+                with pytest.raises(ErasureRunning):
+                    await delete_document(replace(DELETE, precondition=over), world.services)
+        found = await world.services.documents.get(alpha(U1))
+        assert (found and found.data) == left
+        if found:
+            await world.drop(alpha(U1).blob_name)
 
 
 async def test_a_commit_between_read_and_tombstone_is_overwritten(world: Any) -> None:
-    made = await changed_once(world)
+    made = await world.patch(U1, "first")
+    made = await world.patch(U1, "second", IfMatch(made.etag))
     await put_up(world)
 
     async def commit() -> None:
@@ -200,7 +175,8 @@ async def test_a_commit_between_read_and_tombstone_is_overwritten(world: Any) ->
 
 async def test_a_writer_that_read_before_the_fence_is_refused(world: Any) -> None:
     """Between its look at the document and its write the tombstone comes."""
-    made = await changed_once(world)
+    made = await world.patch(U1, "first")
+    made = await world.patch(U1, "second", IfMatch(made.etag))
     await put_up(world)
     services = world.services
     world.services = world.watched(Between("documents.put", lambda: fence(ErasureWorld(services))), "documents")
@@ -214,46 +190,8 @@ async def test_a_document_deleted_after_the_listing_is_skipped(world: Any) -> No
     await world.patch(U1, "first")
     await put_up(world)
 
-    async def gone() -> None:
-        await world.drop(alpha(U1).blob_name)
-
-    await fence(world, Between("documents.get", gone))
+    await fence(world, Between("documents.get", lambda: world.drop(alpha(U1).blob_name)))
     assert await world.services.documents.get(alpha(U1)) is None
-
-
-async def test_concurrent_writers_are_stopped(world: Any) -> None:
-    made = await world.patch(U1, "first")
-    refusals: list[type[MemnetError]] = []
-    late: list[int] = []
-    fenced = False
-
-    async def write() -> None:
-        etag = made.etag
-        while True:
-            try:
-                result = await world.patch(U1, SECRET, IfMatch(etag))
-            except ErasureRunning:
-                refusals.append(ErasureRunning)
-                return
-            except MemnetError as error:
-                etag = error.details.get("latest_etag", etag)
-            else:
-                etag = result.etag
-                if fenced:
-                    late.append(result.sequence)
-
-    writers = [asyncio.create_task(write()) for _ in range(8)]
-    for _ in range(200):
-        await asyncio.sleep(0)
-    assert (await head(world)).commit.sequence > 1
-    await put_up(world)
-    await fence(world)
-    fenced = True
-    async with asyncio.timeout(60):
-        await asyncio.gather(*writers)
-    assert refusals == [ErasureRunning] * 8
-    assert late == []
-    assert (await head(world)).erased
 
 
 async def test_an_unreadable_document_is_left_unchanged(world: Any) -> None:

@@ -12,7 +12,7 @@ from memnet.domain.governance.erasure import INDEXED, Status
 from memnet.operations.governance.erase_user import Erased
 from memnet.operations.governance.legal_holds import holds_covering, place_hold
 from tests.operations.erasure_scenario import ADMIN, ON_T1, ON_U1, U1, ErasureWorld, alpha
-from tests.operations.replay_scenario import Call, Watch
+from tests.operations.replay_scenario import Call, Watch, unwatched
 from tests.operations.retention_scenario import Between, FallsAt, StopsAt
 
 Act = Callable[[ErasureWorld, Watch], Coroutine[Any, Any, object]]
@@ -37,10 +37,6 @@ async def request(world: ErasureWorld, watch: Watch) -> bool:
 async def run(world: ErasureWorld, watch: Watch) -> bool:
     """Run the erasure, whose requester has crashed; return whether it has started."""
     return await world.run(watch=watch) not in (Erased.NOTHING, Erased.TAKEN_OVER)
-
-
-async def unwatched(name: str, call: Call) -> Any:
-    return await call()
 
 
 class Counted:

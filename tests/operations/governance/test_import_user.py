@@ -1,12 +1,12 @@
 """Imports restore the archived user, or create audited changes below another user, and replace nothing."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import orjson
 import pytest
 
-from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.errors import BindingNotFound
 from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.core.user_item import ItemKind
@@ -17,7 +17,6 @@ from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import patch_document
 from memnet.operations.history.list_audit import list_audit
 from memnet.operations.history.verify_history import rebuild_documents
-from memnet.operations.replay.jobs import get_replay
 from memnet.stores import KeyRing, read_baseline
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
@@ -34,6 +33,7 @@ from tests.operations.archive_scenario import (
 )
 from tests.operations.baseline_scenario import retain
 from tests.operations.replay_scenario import ALPHA, DYNAMIC, SCOPE, STATIC, World, put
+from tests.operations.retention_scenario import Between, FallsAt
 from tests.services import service_of
 
 
@@ -72,16 +72,6 @@ async def test_a_round_trip_restores_everything() -> None:
     assert await marked(copy) == await marked(world)
 
 
-async def test_finished_replays_are_restored_and_open_conflicts_left_out() -> None:
-    world, copy = await filled_world(3), World()
-    archive, _ = await exported(world)
-    report = await imported(copy, archive)
-    assert report.entries["conflicts", ImportOutcome.LEFT_OUT] == 1
-    (key,) = (await world.records.list(SCOPE, ItemKind.REPLAYS, limit=9, cursor=None)).items
-    (reported, before) = [await get_replay(SCOPE, key.name, records=each.records) for each in (copy, world)]
-    assert reported["status"] == before["status"] == "partial"
-
-
 async def test_a_repeated_request_is_recognised_after_a_restore() -> None:
     """Within the ring of receipts, and beyond it."""
     world, copy = await filled_world(0), World()
@@ -108,21 +98,13 @@ async def test_existing_documents_are_left_unchanged_and_reported() -> None:
     assert await stored(world) == before
 
 
-async def test_only_missing_documents_are_restored() -> None:
-    world, other = await filled_world(3), World()
-    await other.replace(STATIC, {"profile": {"role": "mine"}, "projects_index": []})
-    report = await imported(other, (await exported(world))[0])
-    assert fates(report) == dict.fromkeys(PLACES, "created") | {"user/user_static.json": "kept"}
-    assert not report.complete
-    assert (await other.content(STATIC))["profile"] == {"role": "mine"}
-
-
 async def test_an_older_or_diverged_document_is_kept() -> None:
     world, older = await filled_world(3), World()
     await imported(older, (await exported(world))[0])
     await world.live(DYNAMIC, put("/preferences/0", "the archive is newer"))
     newer, _ = await exported(world)
-    assert fates(await imported(older, newer))["user/user_dynamic.json"] == "kept"
+    report = await imported(older, newer)
+    assert (fates(report)["user/user_dynamic.json"], report.complete) == ("kept", False)
     for number in range(2):
         await older.live(DYNAMIC, put("/preferences/0", f"parted {number}"))
     assert fates(await imported(older, newer))["user/user_dynamic.json"] == "kept"
@@ -185,16 +167,14 @@ async def test_for_another_user_each_document_is_a_new_audited_change() -> None:
     assert len([name for name in names if "/imports/" in name]) == 1
 
 
-def without_binding(profile: Profile, binding_id: str) -> Profile:
-    kept = tuple(binding for binding in profile.document_bindings if binding.binding_id != binding_id)
-    return profile.model_copy(update={"document_bindings": kept})
-
-
 async def test_without_a_named_binding_the_first_that_covers_the_document_is_used() -> None:
     world, copy = await filled_world(0), World()
     await retain(world, STATIC, 1)
     archive, _ = await exported(world)
-    profiles = {name: without_binding(profile, "user_static") for name, profile in CATALOG.profiles.items()}
+    profiles = {}
+    for name, profile in CATALOG.profiles.items():
+        kept = tuple(one for one in profile.document_bindings if one.binding_id != "user_static")
+        profiles[name] = profile.model_copy(update={"document_bindings": kept})
     with pytest.raises(BindingNotFound) as caught:
         await imported(copy, archive, OTHER, catalog=replace(CATALOG, profiles=profiles))
     assert caught.value.details["document"] == "user/user_static.json"
@@ -266,12 +246,7 @@ async def test_a_dry_run_reports_all_outcomes_and_writes_nothing(target: Any) ->
 async def test_each_run_is_recorded_before_its_first_write(target: Any) -> None:
     world, copy = await filled_world(3), World()
     archive, report = await exported(world)
-    calls: list[str] = []
-
-    async def watch(name: str, call: Any) -> Any:
-        calls.append(name)
-        return await call()
-
+    watch = FallsAt(0, applied=False)
     await imported(copy, archive, target, watch=watch)
     await imported(copy, archive, target, actor=Actor("somebody else", frozenset()))
     assert [run["principal"] for run in await runs(copy, target)] == ["ops@example.com", "somebody else"]
@@ -282,22 +257,14 @@ async def test_each_run_is_recorded_before_its_first_write(target: Any) -> None:
         "source": {"tenant_id": "t1", "user_id": "u1"},
         "target": {"tenant_id": target.tenant_id, "user_id": target.user_id},
     }
-    writes = [name for name in calls if name.split(".")[1] in ("write", "put", "append", "create", "mark")]
+    writes = [name for name in watch.calls if name.split(".")[1] in ("write", "put", "append", "create", "mark")]
     assert writes[0] == "records.write"
 
 
 async def test_a_document_created_meanwhile_is_kept() -> None:
     world, copy = await filled_world(3), World()
     archive, _ = await exported(world)
-    done = False
-
-    async def watch(name: str, call: Any) -> Any:
-        nonlocal done
-        if name == "audit.append" and not done:
-            done = True
-            await copy.replace(ALPHA, {"summary": "faster", "facets": {}, "recent_notes": []})
-        return await call()
-
-    report = await imported(copy, archive, watch=watch)
+    faster = partial(copy.replace, ALPHA, {"summary": "faster", "facets": {}, "recent_notes": []})
+    report = await imported(copy, archive, watch=Between("audit.append", faster))
     assert fates(report)["projects/alpha.json"] == "kept"
     assert (await copy.content(ALPHA))["summary"] == "faster"

@@ -24,6 +24,7 @@ from tests.operations.migration_scenario import (
     UNIT,
     Migrating,
 )
+from tests.operations.retention_scenario import FallsAt
 from tests.operations.service_scenario import DYNAMIC, STATIC, CountingDocuments, Service
 from tests.services import service_of
 
@@ -53,15 +54,6 @@ async def test_the_first_and_the_newest_change_are_found(world: Migrating) -> No
     assert await traced(world) == [1, 2]
     assert await traced(world, Depth.NEWEST) == [2, 2]
     assert await traced(world, Depth.NOTHING) == [None, None]
-
-
-async def test_a_rollback_ends_the_trace(world: Migrating) -> None:
-    await world.put()
-    await world.run()
-    await world.roll_back()
-    assert await traced(world) == [None, None]
-    await world.run()
-    assert await traced(world) == [3, 3]
 
 
 async def test_missing_records_end_the_trace(world: Migrating) -> None:
@@ -112,7 +104,9 @@ async def test_a_decommissioned_source_is_distinguished_from_a_deleted_one(world
 
 
 async def test_created_targets_are_deleted_and_can_be_created_again(world: Migrating) -> None:
-    await world.put()
+    etag = await world.put()
+    await world.run()
+    await world.put({**CONTENT, "preferences": ["Newer."]}, over=etag)
     before = await world.view(GLOBAL)
     await world.run()
     made = await world.content(DYNAMIC)
@@ -139,15 +133,6 @@ async def test_in_place_the_old_version_is_restored_byte_for_byte(world: Migrati
     assert (record["profile_id"], record["binding_id"]) == ("legacy-v1", "global")
     assert await world.actions(TO_10) == ["replace"]
     await world.check_histories()
-
-
-async def test_it_restores_the_version_before_the_first_run(world: Migrating) -> None:
-    etag = await world.put()
-    await world.run()
-    await world.put({**CONTENT, "preferences": ["Newer."]}, over=etag)
-    await world.run()
-    await world.roll_back()
-    assert await world.content(DYNAMIC) is None
 
 
 async def test_nothing_is_rolled_back_if_others_have_changed_a_target(world: Migrating) -> None:
@@ -198,29 +183,24 @@ async def test_a_source_that_somebody_else_deleted_stays_deleted(world: Migratin
 async def test_a_verified_source_is_deleted(world: Migrating) -> None:
     await world.put()
     await world.run()
+    await world.prefer("Use tables.")
     ended = await world.decommission()
     assert (ended.done, ended.differences, ended.postponed) == ([GLOBAL], (), False)
     assert await world.content(GLOBAL) is None
     assert (await world.record(GLOBAL, 2))["note"] == f"decommission by migration {SPLIT}"
-    assert await world.verify() == AS_MADE
+    assert await world.verify() == [(STATIC.path, None, False), (DYNAMIC.path, None, True)]
     assert await world.actions() == []
     await world.check_histories()
 
 
 async def test_a_difference_prevents_the_decommission(world: Migrating) -> None:
     etag = await world.put()
+    assert await world.verify() == [(STATIC.path, "is missing", False), (DYNAMIC.path, "is missing", False)]
     assert [v.key for v in (await world.decommission()).differences] == [STATIC, DYNAMIC]
     await world.run()
     await world.put({**CONTENT, "preferences": ["Newer."]}, over=etag)
     assert [v.key for v in (await world.decommission()).differences] == [DYNAMIC]
     assert await world.content(GLOBAL) is not None
-
-
-async def test_live_changes_of_a_target_do_not_prevent_it(world: Migrating) -> None:
-    await world.put()
-    await world.run()
-    await world.prefer("Use tables.")
-    assert (await world.decommission()).done == [GLOBAL]
 
 
 async def test_a_migration_in_place_has_nothing_to_decommission(world: Migrating) -> None:
@@ -258,11 +238,6 @@ async def test_a_source_that_changes_while_it_is_verified_is_not_deleted(at: int
     ended = await world.decommission()
     assert (ended.done, [v.key for v in ended.differences]) == ([], [DYNAMIC])
     assert (await world.content(GLOBAL))["preferences"] == ["Newer."]
-
-
-async def test_a_target_that_was_not_made_is_missing(world: Migrating) -> None:
-    await world.put()
-    assert await world.verify() == [(STATIC.path, "is missing", False), (DYNAMIC.path, "is missing", False)]
 
 
 async def test_audited_changes_since_are_accepted(world: Migrating) -> None:
@@ -337,28 +312,19 @@ async def test_an_unavailable_vault_is_not_a_difference(world: Migrating) -> Non
     await world.service.background.drain()
     service = world.service
     service.audit.vault = replace(service.vault, cache=None)
-    keys: Any = service.tenant_keys
-    version, calls = keys.version, 0
+    tenant_keys: Any = service.tenant_keys
+    version = tenant_keys.version
 
-    async def down_from(number: int) -> None:
-        nonlocal calls
-        calls = 0
+    async def verified(watch: FallsAt) -> Any:
+        tenant_keys.version = lambda *given: watch("version", lambda: version(*given))
+        return await world.verify()
 
-        async def answer(tenant_id: str, name: str) -> Any:
-            nonlocal calls
-            calls += 1
-            if calls >= number:
-                raise VaultUnavailable()
-            return await version(tenant_id, name)
-
-        keys.version = answer
-        assert await world.verify() == AS_MADE
-
-    await down_from(1_000)
-    assert calls > 3
-    for number in range(1, calls + 1):
+    counter = FallsAt(0, applied=False)
+    assert await verified(counter) == AS_MADE
+    assert len(counter.calls) > 3
+    for number in range(1, len(counter.calls) + 1):
         with pytest.raises(VaultUnavailable):
-            await down_from(number)
+            await verified(FallsAt(number, applied=False, error=VaultUnavailable))
 
 
 async def test_in_place_the_version_before_is_rebuilt(world: Migrating) -> None:

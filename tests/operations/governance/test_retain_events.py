@@ -1,6 +1,7 @@
 """Expired events are deleted from the storage and from every index, despite concurrent indexing."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.events.event import EventKey
 from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.events.reindex_events import rebuild_index
-from tests.operations.retention_scenario import DAY, SCOPE, Between, RetentionWorld
+from tests.operations.replay_scenario import Watched
+from tests.operations.retention_scenario import DAY, SCOPE, Between, Fails, RetentionWorld
 
 
 async def reconcile(world: RetentionWorld) -> Any:
@@ -61,12 +63,9 @@ async def test_an_unavailable_index_does_not_stop_the_run() -> None:
     world = RetentionWorld()
     await world.event("e1")
     world.clock.advance(365 * DAY)
-
-    async def down(*_: Any) -> None:
-        raise Unavailable(dependency="search")
-
     index: Any = world.index
-    delete, index.delete = index.delete, down
+    down = Fails("index.delete", Unavailable(dependency="search"))
+    delete, index.delete = index.delete, Watched("index", index, down).delete
     assert (await world.retain()).report.tallies["events"] == Tally(removed=1)
     assert (await world.event_ids(), await world.indexed()) == ([], ["e1"])
     world.clock.advance(timedelta(hours=2))
@@ -131,10 +130,7 @@ async def test_an_event_written_again_meanwhile_is_stored_and_indexed_or_neither
         at = world.clock.now().isoformat()
         await world.event("e1", timestamp=at)
         world.clock.advance(365 * DAY)
-
-        async def again(world: Any = world, at: Any = at) -> None:
-            await world.event("e1", timestamp=at)
-
+        again = partial(world.event, "e1", timestamp=at)
         await world.retain(**world.retention_ports(Between(call, again)))
         world.clock.advance(timedelta(hours=2))
         await reconcile(world)

@@ -16,7 +16,8 @@ from memnet.operations.replay.conflicts import discard_conflict
 from memnet.operations.replay.jobs import fail_replay
 from memnet.operations.replay.replays import create_conflict, replay_snapshot
 from tests.domain.replay_samples import details, proposal
-from tests.operations.retention_scenario import DAY, LEGAL, SCOPE, Between, RetentionWorld, StopsAt, key_of
+from tests.operations.replay_scenario import Watched
+from tests.operations.retention_scenario import DAY, LEGAL, SCOPE, Between, Fails, RetentionWorld, StopsAt, key_of
 from tests.services import service_of
 
 
@@ -98,14 +99,6 @@ async def test_access_and_import_records_expire_by_the_time_in_their_names(kind:
     assert await world.names(kind) == ["no-time"]
 
 
-async def test_unreadable_items_are_kept_and_counted() -> None:
-    world = RetentionWorld()
-    for kind in (ItemKind.REPLAYS, ItemKind.CONFLICTS):
-        await world.records.write(ItemKey(SCOPE, kind, "x"), b"{}", replaces=None)
-    world.clock.advance(1000 * DAY)
-    assert (await world.retain()).report.unreadable == {"replays": 1, "conflicts": 1}
-
-
 async def fail(world: RetentionWorld, job: Any) -> None:
     await fail_replay(job, "DECRYPTION_FAILED", world.service)
 
@@ -152,14 +145,10 @@ async def test_a_failed_replay_submitted_again_meanwhile_runs(call: Any, number:
     job = await world.store("s1")
     await fail(world, job)
     world.clock.advance(61 * DAY)
-
-    async def send_again() -> None:
-        await world.store("s1")
-
-    between = Between(call, send_again, number)
+    between = Between(call, lambda: world.store("s1"), number)
     await world.retain(**world.retention_ports(between))
     if between.count < number:
-        await send_again()
+        await world.store("s1")
     assert await status(world, job) is ReplayStatus.QUEUED
     assert await world.marked() == [job]
     assert (await world.replay(job, models=None)).status is ReplayStatus.SUCCEEDED
@@ -234,17 +223,13 @@ async def test_without_the_vault_a_snapshot_without_a_replay_is_blocked() -> Non
     world = RetentionWorld()
     await orphan(world)
     world.clock.advance(400 * DAY)
-
-    async def down(*_: Any) -> None:
-        raise VaultUnavailable()
-
     keys: Any = world.keys
-    keys.version = down
+    keys.version = Watched("keys", keys, Fails("keys.version", VaultUnavailable())).version
     assert (await world.retain()).report.tallies["snapshots"] == Tally(blocked=1)
     assert await world.names(ItemKind.REPLAYS) == []
 
 
-async def test_an_unreadable_snapshot_is_kept_and_counted() -> None:
+async def test_unreadable_items_are_kept_and_counted() -> None:
     world = RetentionWorld()
     await orphan(world)
     stored = await world.records.read(key_of("s1"))
@@ -254,9 +239,10 @@ async def test_an_unreadable_snapshot_is_kept_and_counted() -> None:
     replay = await world.records.read(replay_key(SCOPE, job.job_id))
     assert replay is not None
     await world.records.write(replay_key(SCOPE, job.job_id), b"{}", replaces=replay.storage_etag)
+    await world.records.write(ItemKey(SCOPE, ItemKind.CONFLICTS, "x"), b"{}", replaces=None)
     world.clock.advance(400 * DAY)
     applied = await world.retain()
-    assert applied.report.unreadable["snapshots"] == 2
+    assert applied.report.unreadable == {"snapshots": 2, "replays": 1, "conflicts": 1}
     assert await world.names(ItemKind.SNAPSHOTS) == ["c1/s1", "c1/s2"]
 
 
@@ -264,10 +250,6 @@ async def test_a_concurrent_worker_finds_its_snapshot() -> None:
     world = RetentionWorld()
     job = await world.store("s1")
     world.clock.advance(400 * DAY)
-
-    async def retain() -> None:
-        await world.retain()
-
     for call in ("records.read", "records.write", "events.create"):
-        await replay_snapshot(job, service_of(**world.ports(Between(call, retain)) | {"models": None}))
+        await replay_snapshot(job, service_of(**world.ports(Between(call, world.retain)) | {"models": None}))
     assert await status(world, job) is ReplayStatus.SUCCEEDED

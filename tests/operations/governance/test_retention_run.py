@@ -47,15 +47,6 @@ async def test_items_are_deleted_in_batches_and_the_rest_deferred() -> None:
     assert tally == Tally(removed=BATCH + 1, deferred=BATCH + 1)
 
 
-async def test_a_dry_run_only_counts() -> None:
-    async def never(*_: object) -> Sequence[int]:
-        raise AssertionError
-
-    tally = Tally()
-    assert await delete_expired([1, 2], never, tally, run=a_run(HoldStore(memory_blobs()), dry_run=True)) == [1, 2]
-    assert tally == Tally(removed=2)
-
-
 @pytest.mark.parametrize("dry_run", [False, True])
 async def test_holds_are_read_before_every_batch(dry_run: Any) -> None:
     world, tally = HoldWorld(), Tally()
@@ -69,27 +60,6 @@ async def test_holds_are_read_before_every_batch(dry_run: Any) -> None:
     gone = await delete_expired(range(BATCH + 5), place, tally, run=a_run(world.holds, dry_run=dry_run))
     held = BATCH + 5 if dry_run else 5
     assert (len(gone), tally) == (BATCH + 5 - held, Tally(removed=BATCH + 5 - held, on_hold=held))
-
-
-async def test_a_deletion_is_dated_before_the_holds_are_read() -> None:
-
-    class Slow(HoldStore):
-        async def list(self, *given: Any, **named: Any) -> Any:
-            clock: Any = run.service.clock
-            clock.advance(timedelta(minutes=7))
-            return await super().list(*given, **named)
-
-    async def remove(batch: Sequence[int], known_at: datetime) -> Sequence[int]:
-        dates.append(known_at)
-        return batch
-
-    dates: list[datetime] = []
-    run = a_run(Slow(memory_blobs()))
-    begun = run.service.clock.now()
-    await delete_expired(range(BATCH + 1), remove, Tally(), run=run)
-    step = (run.service.clock.now() - begun) / 2
-    assert step >= timedelta(minutes=7)
-    assert dates == [begun, begun + step]
 
 
 async def test_an_unreadable_hold_stops_every_deletion() -> None:

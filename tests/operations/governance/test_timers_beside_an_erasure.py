@@ -46,14 +46,6 @@ async def fence(world: ErasureWorld, scope: UserScope = U1) -> StorageETag:
     return await world.services.erasures.write(scope, b"{}", replaces=None)
 
 
-async def fenced_world(world: ErasureWorld) -> ErasureWorld:
-    """Both users have something in every store, and one is fenced."""
-    for scope in (U1, OTHER):
-        await world.live(scope)
-    await fence(world)
-    return world
-
-
 async def unflushed(world: ErasureWorld, *scopes: UserScope) -> dict[UserScope, StorageETag]:
     """Create documents whose records are not flushed because of a fence; return the tags of the fences."""
     audit: Any = world.services.audit
@@ -117,7 +109,9 @@ async def test_a_history_during_an_erasure_raises_no_alarm(world: ErasureWorld) 
 
 
 async def test_retention_skips_the_user(world: ErasureWorld) -> None:
-    await fenced_world(world)
+    for scope in (U1, OTHER):
+        await world.live(scope)
+    await fence(world)
     before = world.stored(U1)
     report = await apply_retentions(None, world.services, as_of=None, dry_run=False)
     assert (report.users, report.failed) == (2, 0)
