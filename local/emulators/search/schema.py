@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from local.emulators.search.analysis import ANALYZERS, DEFAULT_ANALYZER
 from local.emulators.search.errors import SearchError, bad_request, not_supported
 from local.emulators.search.limits import FIELDS_PER_INDEX, VECTOR_DIMENSIONS
 from local.emulators.search.vector_profiles import check_vector_search
@@ -33,13 +32,18 @@ _FIELD_MEMBERS: Final = {
     "type",
     "stored",
     "analyzer",
-    "searchAnalyzer",
-    "indexAnalyzer",
     "dimensions",
     "vectorSearchProfile",
     *_SWITCHES,
 }
-_OTHER_FIELD_MEMBERS: Final = {"normalizer", "vectorEncoding", "synonymMaps", "fields"}
+_OTHER_FIELD_MEMBERS: Final = {
+    "searchAnalyzer",
+    "indexAnalyzer",
+    "normalizer",
+    "vectorEncoding",
+    "synonymMaps",
+    "fields",
+}
 _UNSUPPORTED_TYPES: Final = {
     "Edm.GeographyPoint",
     "Edm.ComplexType",
@@ -49,7 +53,7 @@ _UNSUPPORTED_TYPES: Final = {
     "Edm.SByte",
     "Edm.Byte",
 }
-_MAY_CHANGE: Final = {"retrievable", "search_analyzer"}
+_ANALYZER: Final = "standard.lucene"
 
 
 class EdmType(StrEnum):
@@ -78,8 +82,6 @@ class Field:
     filterable: bool
     sortable: bool
     facetable: bool
-    index_analyzer: str = DEFAULT_ANALYZER
-    search_analyzer: str = DEFAULT_ANALYZER
     dimensions: int = 0
     """0 unless the field is a vector."""
     profile: str = ""
@@ -99,10 +101,8 @@ class Field:
         shown: Json = {"name": self.name, "type": self.type_name, **{name: getattr(self, name) for name in _SWITCHES}}
         if self.is_vector:
             return {**shown, "dimensions": self.dimensions, "vectorSearchProfile": self.profile}
-        if self.searchable and self.index_analyzer == self.search_analyzer:
-            shown["analyzer"] = self.index_analyzer
-        elif self.searchable:
-            shown.update(indexAnalyzer=self.index_analyzer, searchAnalyzer=self.search_analyzer)
+        if self.searchable:
+            shown["analyzer"] = _ANALYZER
         return shown
 
 
@@ -143,7 +143,7 @@ def parse_definition(body: object) -> IndexDefinition:
     if not isinstance(body, dict):
         raise _invalid("The definition must be an object.")
     _check_members(body, _INDEX_MEMBERS, _OTHER_INDEX_MEMBERS, "SearchIndex")
-    name = parse_name(body.get("name"), "index")
+    name = _name(body.get("name"))
     description = body.get("description")
     if description is not None and not isinstance(description, str):
         raise _invalid("The property 'description' must be a string.")
@@ -163,12 +163,11 @@ def _encryption_key(given: object) -> Json | None:
     return given
 
 
-def parse_name(name: object, kind: str) -> str:
-    """Check the name of an index or of an alias. Raises SearchError (400)."""
+def _name(name: object) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise _invalid(
-            f"Invalid {kind} name: {kind.capitalize()} name must only contain lowercase letters, digits or dashes, "
-            "cannot start or end with dashes and is limited to 128 characters (at least 2).",
+            "Invalid index name: Index name must only contain lowercase letters, digits or dashes, cannot start or end "
+            "with dashes and is limited to 128 characters (at least 2).",
             "InvalidName",
         )
     return name
@@ -181,7 +180,7 @@ def check_update(old: IndexDefinition, new: IndexDefinition) -> None:
         if successor is None:
             raise _not_allowed(f"Existing field '{field.name}' cannot be deleted.", "CannotDeleteExistingField")
         before, after = vars(field), vars(successor)
-        if any(before[attribute] != after[attribute] for attribute in before if attribute not in _MAY_CHANGE):
+        if any(before[attribute] != after[attribute] for attribute in before if attribute != "retrievable"):
             raise _not_allowed(f"Existing field '{field.name}' cannot be changed.", "CannotChangeExistingField")
     for kind in ("algorithms", "profiles"):
         kept = (new.vector_search or {}).get(kind) or []
@@ -251,17 +250,9 @@ def _field(body: object, profiles: set[str]) -> Field:
         raise not_supported("fields with stored = false")
     switches = _switches(name, body, edm_type, collection=collection)
     dimensions, profile = _vector(name, body, profiles, is_vector=edm_type is EdmType.SINGLE)
-    index_analyzer, search_analyzer = _analyzers(name, body, searchable=switches["searchable"] and dimensions == 0)
-    field = Field(
-        name,
-        edm_type,
-        collection,
-        index_analyzer=index_analyzer,
-        search_analyzer=search_analyzer,
-        dimensions=dimensions,
-        profile=profile,
-        **switches,
-    )
+    if body.get("analyzer") not in (None, _ANALYZER):
+        raise not_supported(f"the analyzer '{body['analyzer']}' (field '{name}')")
+    field = Field(name, edm_type, collection, dimensions=dimensions, profile=profile, **switches)
     _check_switches(field)
     return field
 
@@ -333,24 +324,6 @@ def _vector(name: str, body: Json, profiles: set[str], *, is_vector: bool) -> tu
             "UnknownVectorSearchProfile",
         )
     return dimensions, profile
-
-
-def _analyzers(name: str, body: Json, *, searchable: bool) -> tuple[str, str]:
-    both, index, search = (body.get(member) for member in ("analyzer", "indexAnalyzer", "searchAnalyzer"))
-    if (both, index, search) == (None, None, None):
-        return DEFAULT_ANALYZER, DEFAULT_ANALYZER
-    if not searchable:
-        raise _invalid(f"The field '{name}' is not searchable text and cannot have an analyzer.", "InvalidField")
-    if (both is not None and (index, search) != (None, None)) or (both is None and None in (index, search)):
-        raise _invalid(
-            f"The field '{name}' must have either 'analyzer' or both 'indexAnalyzer' and 'searchAnalyzer'.",
-            "InvalidField",
-        )
-    chosen = (both, both) if both is not None else (index, search)
-    for analyzer in chosen:
-        if analyzer not in ANALYZERS:
-            raise not_supported(f"the analyzer '{analyzer}' (field '{name}'); it has {', '.join(ANALYZERS)}")
-    return str(chosen[0]), str(chosen[1])
 
 
 def _invalid(message: str, detail: str = "") -> SearchError:

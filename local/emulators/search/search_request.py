@@ -5,27 +5,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from local.emulators.search.errors import SearchError, bad_expression, bad_request, not_supported
-from local.emulators.search.facets import Facet, parse_facet
 from local.emulators.search.filter_types import Predicate, compile_filter
-from local.emulators.search.highlight import DEFAULT_FRAGMENTS, Highlight
 from local.emulators.search.limits import LARGEST_SKIP, ORDER_BY_CLAUSES
 from local.emulators.search.query_syntax import Operator
 from local.emulators.search.schema import Field, Json
 from local.emulators.search.vector_request import VectorQuery, parse_filter_mode, parse_vector_queries
 
-_TEXT: Final = {
+_MEMBERS: Final = {
     "search",
     "filter",
     "orderby",
     "select",
     "searchFields",
-    "highlight",
-    "highlightPreTag",
-    "highlightPostTag",
-}
-_MEMBERS: Final = _TEXT | {
     "count",
-    "facets",
     "top",
     "skip",
     "searchMode",
@@ -38,6 +30,10 @@ _MEMBERS: Final = _TEXT | {
     "debug",
 }
 _LACKING: Final = {
+    "facets",
+    "highlight",
+    "highlightPreTag",
+    "highlightPostTag",
     "scoringProfile",
     "scoringParameters",
     "semanticConfiguration",
@@ -67,9 +63,6 @@ class SearchRequest:
     filter: Predicate | None
     order_by: tuple[OrderBy, ...]
     select: tuple[Field, ...]
-    facets: tuple[Facet, ...]
-    highlights: tuple[Highlight, ...]
-    tags: tuple[str, str]
     vectors: tuple[VectorQuery, ...]
     filter_before_vectors: bool
     count: bool
@@ -91,9 +84,6 @@ def parse_search(body: object, fields: Mapping[str, Field]) -> SearchRequest:
         filter=_filter(body, fields),
         order_by=_order_by(body, fields),
         select=parse_select(_string(body, "select"), fields),
-        facets=tuple(parse_facet(text, fields) for text in _strings(body, "facets")),
-        highlights=_highlights(body, fields),
-        tags=_tags(body),
         vectors=parse_vector_queries(body.get("vectorQueries"), fields),
         filter_before_vectors=parse_filter_mode(body),
         count=_flag(body, "count"),
@@ -193,28 +183,6 @@ def _clause(text: str, fields: Mapping[str, Field]) -> OrderBy:
     return OrderBy(field, direction == "desc")
 
 
-def _highlights(body: Json, fields: Mapping[str, Field]) -> tuple[Highlight, ...]:
-    found = []
-    for text in _names(_string(body, "highlight")):
-        name, dash, count = text.partition("-")
-        field = _known(name, fields, "highlight")
-        if not field.searchable or field.is_vector:
-            raise bad_request(f"The field '{name}' is not searchable text.\r\nParameter name: highlight")
-        if dash and not (count.isascii() and count.isdigit() and int(count) > 0):
-            raise bad_request(f"'{text}' does not end in a number of highlights.\r\nParameter name: highlight")
-        found.append(Highlight(field, int(count) if dash else DEFAULT_FRAGMENTS))
-    return tuple(found)
-
-
-def _tags(body: Json) -> tuple[str, str]:
-    before, after = _string(body, "highlightPreTag"), _string(body, "highlightPostTag")
-    if (before is None) != (after is None):
-        raise bad_request(
-            "highlightPreTag and highlightPostTag must be set together.\r\nParameter name: highlightPreTag"
-        )
-    return ("<em>", "</em>") if before is None or after is None else (before, after)
-
-
 def _known(name: str, fields: Mapping[str, Field], parameter: str) -> Field:
     field = fields.get(name)
     if field is None:
@@ -233,13 +201,6 @@ def _string(body: Json, member: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise _wrong_type(member, "a string")
-
-
-def _strings(body: Json, member: str) -> list[str]:
-    value = body.get(member) or []
-    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
-        return value
-    raise _wrong_type(member, "a list of strings")
 
 
 def _choice(body: Json, member: str, choices: tuple[str, ...]) -> str | None:

@@ -3,7 +3,6 @@
 A handler is given a `Call` and returns a response or raises SearchError.
 """
 
-import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
@@ -120,8 +119,6 @@ class Shell:
         content = await _content(request)
         self.keys.check(request.headers.get("api-key"), admin=admin)
         _check_version(request)
-        if self.faults.latency:
-            await asyncio.sleep(self.faults.latency)
         failure = self.faults.take(operation)
         if failure is None:
             return handler(Call(request, content))

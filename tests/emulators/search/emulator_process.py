@@ -115,7 +115,11 @@ def events_index(name: str) -> SearchIndex:
         name=name,
         fields=[
             SimpleField(name="id", type=SearchFieldDataType.STRING, key=True, filterable=True, sortable=True),
-            SimpleField(name="tenant_id", type=SearchFieldDataType.STRING, filterable=True, facetable=True),
+            SimpleField(
+                name="tenant_id",
+                type=SearchFieldDataType.STRING,
+                filterable=True,
+            ),
             SearchableField(name="title", sortable=True, filterable=True),
             SearchableField(name="digest"),
             SearchableField(name="keywords", collection=True, filterable=True, facetable=True),

@@ -135,14 +135,6 @@ def test_all_words_may_come_from_different_fields() -> None:
     assert keys(index, search="red boat", searchMode="all", searchFields="text") == []
 
 
-def test_a_keyword_field_matches_as_a_whole() -> None:
-    fields = [{"name": "code", "type": "Edm.String", "analyzer": "keyword"}]
-    index = index_of(fields, [{"id": "a", "code": "AB-1"}, {"id": "b", "code": "ab-1"}])
-    assert keys(index, search=r"AB\-1") == ["a"]
-    assert keys(index, search="AB*") == ["a"]
-    assert keys(index, search="AB") == []
-
-
 def test_equal_scores_stay_in_order_of_arrival() -> None:
     index = index_of(TEXT, [{"id": key, "text": "same"} for key in "dbca"])
     assert keys(index, search="same") == list("dbca")
@@ -157,19 +149,11 @@ def test_count_is_of_everything_found() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from('ab é東"+|-()*\\ .\t\x00'), max_size=30), st.sampled_from(["any", "all"]))
-def test_any_text_can_be_searched_and_highlighted(text: str, mode: str) -> None:
+def test_any_text_can_be_searched(text: str, mode: str) -> None:
     """Whatever is typed, each hit is one of the documents, once, with a score that is a number."""
     documents = [{"id": key, "text": value} for key, value in (("1", "a b é."), ("2", "ab 東 a! b"), ("3", None))]
-    found = run(index_of(TEXT, documents), search=text, searchMode=mode, highlight="text")
+    found = run(index_of(TEXT, documents), search=text, searchMode=mode)
     ids = [hit.fields["id"] for hit in found.hits]
     assert len(set(ids)) == len(ids) == found.count
     assert set(ids) <= {"1", "2", "3"}
     assert all(hit.score > 0 for hit in found.hits)
-    stripped = [hit.highlights.get("text", []) for hit in found.hits]
-    assert all("<em>" in fragment for fragments in stripped for fragment in fragments)
-
-
-def test_highlighting_a_long_run_of_dots_takes_no_time() -> None:
-    index = index_of(TEXT, [{"id": "a", "text": "boat " + "." * 200_000 + "x"}])
-    (hit,) = run(index, search="boat", highlight="text").hits
-    assert hit.highlights["text"][0].startswith("<em>boat</em> ..")
