@@ -148,14 +148,3 @@ def test_messages_of_a_session_expire_when_it_is_left(world: World, queue: Queue
     queue.release_session("s", counts=False)
     world.passes(0, queue)
     assert queue.peek(0, 10) == []
-
-
-def test_a_renewed_session_keeps_its_messages_beyond_the_first_lock(world: World, queue: Queue) -> None:
-    queue.accept([content("a", session_id="s", seconds_to_live=70)])
-    queue.accept_session("s", "holder")
-    lock = token(queue.take("s"))
-    for _ in range(3):
-        world.passes(50, queue)
-        queue.renew_session("s")
-    queue.complete(lock)
-    assert queue.peek(0, 10) == []
