@@ -32,7 +32,6 @@ def test_a_wrong_token_is_challenged_too(key_vault: KeyVault, token: str) -> Non
     [
         ("GET", "/secrets/there-is-none", None, 404, "SecretNotFound"),
         ("GET", "/deletedsecrets/there-is-none", None, 404, "SecretNotFound"),
-        ("POST", "/deletedsecrets/there-is-none/recover", None, 404, "SecretNotFound"),
         ("PUT", "/secrets/a_b", {"value": "1"}, 400, "BadParameter"),
         ("PUT", f"/secrets/{'a' * 128}", {"value": "1"}, 400, "BadParameter"),
         ("PUT", "/secrets/a", {}, 400, "BadParameter"),

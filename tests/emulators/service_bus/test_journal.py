@@ -127,18 +127,12 @@ def test_ids_are_remembered_for_the_rest_of_the_window(disk: Disk) -> None:
     assert disk.queue("once").accept([content("g", message_id="1"), content("h", message_id="2")]) == [0, 0]
 
 
-def test_states_of_sessions_stay_and_holders_do_not(disk: Disk) -> None:
+def test_sessions_have_no_holder(disk: Disk) -> None:
     queue = disk.queue("sessions")
     queue.accept([content("a", session_id="s")])
-    for session_id in "st":
-        queue.accept_session(session_id, "holder")
-        queue.set_session_state(session_id, session_id.encode())
-    queue.set_session_state("t", None)
+    queue.accept_session("s", "holder")
     disk.reopen()
-    queue = disk.queue("sessions")
-    assert queue.accept_session(None, "other") == ("s", START + 60)
-    queue.accept_session("t", "other")
-    assert [queue.session(session_id).state for session_id in "st"] == [b"s", None]
+    assert disk.queue("sessions").accept_session(None, "other") == ("s", START + 60)
 
 
 def test_what_was_not_committed_did_not_happen(disk: Disk) -> None:

@@ -54,18 +54,6 @@ def test_waiting_for_a_session_ends(bus: Bus) -> None:
         receiver.receive_messages()
 
 
-def test_a_session_has_a_state_that_stays(bus: Bus) -> None:
-    queue = bus.queue("sessions")
-    with bus.client.get_queue_receiver(queue, session_id="s") as receiver:
-        assert receiver.session.get_state() is None
-        receiver.session.set_state(b"state")
-        assert receiver.session.get_state() == b"state"
-    with bus.client.get_queue_receiver(queue, session_id="s") as receiver:
-        assert receiver.session.get_state() == b"state"
-        receiver.session.set_state(None)
-        assert receiver.session.get_state() is None
-
-
 def test_a_session_that_is_closed_is_free_and_its_messages_come_again(bus: Bus) -> None:
     queue = bus.queue("sessions")
     bus.sender(queue).send_messages(message("x", session_id="s"))

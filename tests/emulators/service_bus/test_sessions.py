@@ -102,19 +102,6 @@ def test_the_last_attempt_by_a_lost_session_makes_a_dead_letter(world: World, qu
     assert taken(queue.dead_letters) == ["poison"]
 
 
-def test_a_state_outlives_its_holder(queue: Queue) -> None:
-    queue.accept_session("s", "holder")
-    queue.set_session_state("s", b"state")
-    queue.release_session("s", counts=False)
-    with pytest.raises(RefusedError) as refused:
-        queue.session("s")
-    assert refused.value.condition == SESSION_LOCK_LOST
-    queue.accept_session("s", "other")
-    assert queue.session("s").state == b"state"
-    queue.set_session_state("s", None)
-    assert queue.session("s").state is None
-
-
 def test_deferred_messages_are_those_of_a_held_session(queue: Queue) -> None:
     [a, b] = queue.accept([content("a", session_id="s"), content("b", session_id="t")])
     for session_id in "st":
