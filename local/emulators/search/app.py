@@ -55,13 +55,13 @@ def create_app(service: SearchService, keys: Keys, faults: Faults) -> Starlette:
 
 def _document_routes(shell: Shell) -> Iterable[Route]:
     documents = DocumentHandlers(shell)
-    for path, method, handler, operation, admin in (
-        (f"{DOCUMENTS}/search.post.search", "POST", documents.search, "search", False),
-        (f"{DOCUMENTS}/search.index", "POST", documents.index, "index", True),
-        (f"{DOCUMENTS}('{{key}}')", "GET", documents.lookup, "lookup", False),
-        (f"{DOCUMENTS}/$count", "GET", documents.count, "count", False),
+    for path, method, handler, operation in (
+        (f"{DOCUMENTS}/search.post.search", "POST", documents.search, "search"),
+        (f"{DOCUMENTS}/search.index", "POST", documents.index, "index"),
+        (f"{DOCUMENTS}('{{key}}')", "GET", documents.lookup, "lookup"),
+        (f"{DOCUMENTS}/$count", "GET", documents.count, "count"),
     ):
-        yield Route(path, shell.endpoint(handler, operation, admin=admin), methods=[method])
+        yield Route(path, shell.endpoint(handler, operation), methods=[method])
     yield _refusal(shell, DOCUMENTS, "GET", "search by GET; use POST, as the SDK does")
 
 
@@ -74,32 +74,28 @@ def _management_routes(shell: Shell) -> Iterable[Route]:
         (INDEX, "PUT", indexes.put),
         (INDEX, "DELETE", indexes.delete),
     ):
-        yield Route(path, shell.endpoint(handler, "manage", admin=True), methods=[method])
+        yield Route(path, shell.endpoint(handler, "manage"), methods=[method])
 
 
 def _control_routes(shell: Shell) -> Iterable[Route]:
     async def health(_: object) -> Response:
         return json_response({"status": "ready"})
 
-    def show(_: Call) -> Response:
-        return json_response(shell.faults.body(shell.service.visibility))
-
     def change(call: Call) -> Response:
         shell.faults.set(call.body, shell.service.visibility)
-        return show(call)
+        return Response(status_code=204)
 
-    def clear(call: Call) -> Response:
+    def clear(_: Call) -> Response:
         shell.faults.clear()
         shell.service.visibility.held, shell.service.visibility.seconds = False, 0.0
         shell.service.catch_up()
-        return show(call)
+        return Response(status_code=204)
 
     def catch_up(_: Call) -> Response:
         return json_response({"shown": shell.service.catch_up()})
 
     yield Route("/_emulator/health", health, methods=["GET"])
     for path, method, handler in (
-        ("/_emulator/faults", "GET", show),
         ("/_emulator/faults", "POST", change),
         ("/_emulator/faults", "DELETE", clear),
         ("/_emulator/catch-up", "POST", catch_up),
@@ -117,7 +113,7 @@ def _refusal(shell: Shell, path: str, method: str, what: str) -> Route:
     def refuse(_: Call) -> Response:
         raise not_supported(what)
 
-    return Route(path, shell.endpoint(refuse, "manage", admin=False), methods=[method])
+    return Route(path, shell.endpoint(refuse, "manage"), methods=[method])
 
 
 class DocumentHandlers:
@@ -138,8 +134,6 @@ class DocumentHandlers:
         answer: Json = {}
         if request.count:
             answer["@odata.count"] = result.count
-        if request.coverage:
-            answer["@search.coverage"] = 100.0
         answer.update(_continuation(call, body, result))
         answer["value"] = [{"@search.score": hit.score, **hit.fields} for hit in result.hits]
         return json_response(answer)

@@ -5,7 +5,7 @@ Set over HTTP at `/_emulator/faults`; Azure has no such thing.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from local.emulators.search.errors import SearchError, bad_request
 from local.emulators.search.service import Visibility
@@ -67,25 +67,6 @@ class Faults:
             self.failures = [_failure(entry) for entry in _list(body["next_requests"])]
         if "visibility" in body:
             _set_visibility(body["visibility"], visibility)
-
-    def body(self, visibility: Visibility) -> dict[str, Any]:
-        """Return the switches as they stand."""
-        mode = "held" if visibility.held else "delayed" if visibility.seconds else "immediate"
-        return {
-            "visibility": {"mode": mode, "milliseconds": round(visibility.seconds * 1000)},
-            "fail_keys": self.failing_keys,
-            "next_requests": [
-                {
-                    "status": failure.status,
-                    "count": failure.remaining,
-                    "retry_after": failure.retry_after,
-                    "operation": failure.operation,
-                    "when": "after" if failure.after else "before",
-                }
-                for failure in self.failures
-                if failure.remaining
-            ],
-        }
 
 
 def _set_visibility(body: object, visibility: Visibility) -> None:

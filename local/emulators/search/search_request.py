@@ -9,7 +9,7 @@ from local.emulators.search.filter_types import Predicate, compile_filter
 from local.emulators.search.limits import LARGEST_SKIP, ORDER_BY_CLAUSES
 from local.emulators.search.query_syntax import Operator
 from local.emulators.search.schema import Field, Json
-from local.emulators.search.vector_request import VectorQuery, parse_filter_mode, parse_vector_queries
+from local.emulators.search.vector_request import VectorQuery, parse_vector_queries
 
 _MEMBERS: Final = {
     "search",
@@ -21,15 +21,15 @@ _MEMBERS: Final = {
     "top",
     "skip",
     "searchMode",
-    "queryType",
     "vectorQueries",
+}
+_LACKING: Final = {
+    "queryType",
     "vectorFilterMode",
     "minimumCoverage",
     "scoringStatistics",
     "sessionId",
     "debug",
-}
-_LACKING: Final = {
     "facets",
     "highlight",
     "highlightPreTag",
@@ -64,9 +64,7 @@ class SearchRequest:
     order_by: tuple[OrderBy, ...]
     select: tuple[Field, ...]
     vectors: tuple[VectorQuery, ...]
-    filter_before_vectors: bool
     count: bool
-    coverage: bool
     top: int | None
     skip: int
 
@@ -76,7 +74,6 @@ def parse_search(body: object, fields: Mapping[str, Field]) -> SearchRequest:
     if not isinstance(body, dict):
         raise bad_request("The request is invalid. Details: The body must be an object.")
     _check_members(body)
-    _check_plain_options(body)
     return SearchRequest(
         text=_string(body, "search"),
         operator=Operator.AND if _choice(body, "searchMode", ("any", "all")) == "all" else Operator.OR,
@@ -85,9 +82,7 @@ def parse_search(body: object, fields: Mapping[str, Field]) -> SearchRequest:
         order_by=_order_by(body, fields),
         select=parse_select(_string(body, "select"), fields),
         vectors=parse_vector_queries(body.get("vectorQueries"), fields),
-        filter_before_vectors=parse_filter_mode(body),
         count=_flag(body, "count"),
-        coverage=body.get("minimumCoverage") is not None,
         top=_number(body, "top", None),
         skip=_number(body, "skip", LARGEST_SKIP) or 0,
     )
@@ -113,32 +108,13 @@ def parse_select(text: str | None, fields: Mapping[str, Field]) -> tuple[Field, 
 def _check_members(body: Json) -> None:
     for member, value in body.items():
         if member in _LACKING:
-            if value not in (None, [], "none"):
+            if value not in (None, [], "none", "simple"):
                 raise not_supported(f"the search parameter '{member}'")
         elif member not in _MEMBERS:
             raise bad_request(
                 f"The request is invalid. Details: parameters : The parameter '{member}' in the request payload is not "
                 "a valid parameter for the operation 'search'."
             )
-
-
-def _check_plain_options(body: Json) -> None:
-    """Check the options that change nothing here: one replica, one shard, always fully covered."""
-    query_type = _choice(body, "queryType", ("simple", "full", "semantic"))
-    if query_type not in (None, "simple"):
-        raise not_supported(f"queryType '{query_type}'")
-    debug = _string(body, "debug")
-    if debug not in (None, "disabled"):
-        raise not_supported(f"debug '{debug}'")
-    _choice(body, "scoringStatistics", ("local", "global"))
-    session = _string(body, "sessionId")
-    if session is not None and session.startswith("_"):
-        raise bad_request("The sessionId cannot start with '_'.\r\nParameter name: sessionId")
-    coverage = body.get("minimumCoverage")
-    if coverage is not None and (isinstance(coverage, bool) or not isinstance(coverage, int | float)):
-        raise _wrong_type("minimumCoverage", "a number")
-    if coverage is not None and not 0 <= coverage <= 100:
-        raise bad_request("The value must be between 0 and 100.\r\nParameter name: minimumCoverage")
 
 
 def _search_fields(body: Json, fields: Mapping[str, Field]) -> tuple[Field, ...]:

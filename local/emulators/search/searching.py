@@ -87,10 +87,8 @@ def _text_hits(index: DocumentIndex, request: SearchRequest, kept: Mask, text: s
 
 def _nearest(index: DocumentIndex, request: SearchRequest, kept: Mask, position: int) -> tuple[Rows, Scores, float]:
     query = request.vectors[position]
-    allowed = kept if request.filter_before_vectors else index.alive()
-    rows, scores = index.vectors[query.field.name].nearest(query.vector, query.k, allowed)
-    selected = kept[rows]
-    return rows[selected], scores[selected], query.weight
+    rows, scores = index.vectors[query.field.name].nearest(query.vector, query.k, kept)
+    return rows, scores, query.weight
 
 
 def _ordered(index: DocumentIndex, clauses: Sequence[OrderBy], rows: Rows, scores: Scores, needed: int) -> Rows:

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(f"The search emulator cannot start: {error}.")
     with contextlib.closing(storage):
         service = SearchService(storage, time.monotonic)
-        keys = Keys(options.api_key or [DEFAULT_ADMIN_KEY], options.query_key)
+        keys = Keys(options.api_key or [DEFAULT_ADMIN_KEY])
         serve(create_app(service, keys, Faults()), port=options.port, name="search emulator")
 
 
@@ -42,5 +42,4 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--api-key", action="append", help=f"an admin key; may be repeated (default: {DEFAULT_ADMIN_KEY})"
     )
-    parser.add_argument("--query-key", action="append", default=[], help="a key that may only read documents")
     return parser.parse_args(arguments)

@@ -24,24 +24,18 @@ API_VERSIONS: Final = ("2024-07-01", "2025-09-01", "2026-04-01")
 
 @dataclass(frozen=True)
 class Keys:
-    """The api keys: admin keys may do everything, query keys may only read documents."""
+    """The api keys; each may do everything."""
 
     admin: Collection[str]
-    query: Collection[str] = ()
 
-    def check(self, key: str | None, *, admin: bool) -> None:
+    def check(self, key: str | None) -> None:
         """Raise SearchError: 401 without a key, 403 with one that does not do."""
         if key is None:
             raise SearchError(
                 401, "Unauthorized", "The request has no api-key header; the emulator takes nothing else."
             )
-        good = _is_among(key, self.admin) or (not admin and _is_among(key, self.query))
-        if not good:
-            raise SearchError(403, "Forbidden", "The api-key is wrong, or is a query key where an admin key is needed.")
-
-
-def _is_among(key: str, keys: Collection[str]) -> bool:
-    return any(hmac.compare_digest(key.encode(), known.encode()) for known in keys)
+        if not any(hmac.compare_digest(key.encode(), known.encode()) for known in self.admin):
+            raise SearchError(403, "Forbidden", "The api-key is wrong.")
 
 
 @dataclass(frozen=True)
@@ -91,12 +85,12 @@ class Shell:
         self.keys = keys
         self.faults = faults
 
-    def endpoint(self, handler: Handler, operation: str, *, admin: bool) -> Endpoint:
+    def endpoint(self, handler: Handler, operation: str) -> Endpoint:
         """Return an endpoint of Azure's API."""
 
         async def answer(request: Request) -> Response:
             try:
-                response = await self._answer(request, handler, operation, admin=admin)
+                response = await self._answer(request, handler, operation)
             except SearchError as error:
                 response = error_response(error)
             return _with_request_ids(request, response)
@@ -104,20 +98,20 @@ class Shell:
         return answer
 
     def control(self, handler: Handler) -> Endpoint:
-        """Return an endpoint of the emulator itself: no api-version, no faults, an admin key."""
+        """Return an endpoint of the emulator itself: no api-version and no faults."""
 
         async def answer(request: Request) -> Response:
             try:
-                self.keys.check(request.headers.get("api-key"), admin=True)
+                self.keys.check(request.headers.get("api-key"))
                 return handler(Call(request, await _content(request)))
             except SearchError as error:
                 return error_response(error)
 
         return answer
 
-    async def _answer(self, request: Request, handler: Handler, operation: str, *, admin: bool) -> Response:
+    async def _answer(self, request: Request, handler: Handler, operation: str) -> Response:
         content = await _content(request)
-        self.keys.check(request.headers.get("api-key"), admin=admin)
+        self.keys.check(request.headers.get("api-key"))
         _check_version(request)
         failure = self.faults.take(operation)
         if failure is None:

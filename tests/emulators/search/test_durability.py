@@ -14,7 +14,9 @@ from azure.search.documents import SearchClient
 from azure.search.documents.indexes.models import SimpleField
 from azure.search.documents.models import VectorizedQuery
 
-from tests.emulators.search.emulator_process import ADMIN_KEY, ROOT, EmulatorProcess, events_index
+from local.stack.process import ROOT
+from local.stack.search_server import API_KEY
+from tests.emulators.search.emulator_process import EmulatorProcess, events_index
 
 
 def everything(client: SearchClient) -> list[Any]:
@@ -80,7 +82,7 @@ def test_killed_in_the_middle_of_writing_and_every_answer_holds(tmp_path: Path) 
     underway = threading.Event()
 
     def write(url: str) -> None:
-        with SearchClient(url, "events", AzureKeyCredential(ADMIN_KEY), retry_total=0) as client:
+        with SearchClient(url, "events", AzureKeyCredential(API_KEY), retry_total=0) as client:
             for batch in itertools.count():
                 client.upload_documents([{"id": f"b{batch}-{number}"} for number in range(20)])
                 acknowledged.append(batch)
@@ -122,7 +124,7 @@ def test_hidden_changes_are_durable_too(tmp_path: Path) -> None:
 
 def test_what_is_deleted_is_in_no_file_while_it_runs(tmp_path: Path) -> None:
     def files() -> bytes:
-        return b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        return b"".join(path.read_bytes() for path in (tmp_path / "data").iterdir())
 
     with EmulatorProcess(tmp_path) as emulator:
         with emulator.index_client() as indexes:
@@ -141,15 +143,15 @@ def test_sigterm_stops_in_order(tmp_path: Path) -> None:
     with EmulatorProcess(tmp_path) as emulator:
         with emulator.index_client() as indexes:
             indexes.create_index(events_index("events"))
-        assert emulator.stop() == 0
-        assert [path.name for path in tmp_path.iterdir()] == ["search.sqlite3"]
+        assert emulator.child.stop() == 0
+        assert [path.name for path in (tmp_path / "data").iterdir()] == ["search.sqlite3"]
 
 
 def test_a_directory_and_a_port_belong_to_one_process(tmp_path: Path) -> None:
     with EmulatorProcess(tmp_path) as emulator:
         port = emulator.url.rpartition(":")[2]
         for options, said in (
-            (["--port", "0", "--data", str(tmp_path)], "is open in another process"),
+            (["--port", "0", "--data", str(tmp_path / "data")], "is open in another process"),
             (["--port", port], f"cannot use port {port}"),
         ):
             command = [sys.executable, "-m", "local.emulators.search", *options]

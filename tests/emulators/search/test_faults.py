@@ -83,7 +83,6 @@ def test_requests_that_fail(emulator: EmulatorProcess, impatient: SearchClient, 
 def test_the_sdk_tries_again(emulator: EmulatorProcess, client: SearchClient) -> None:
     emulator.faults(next_requests=[{"status": 503, "count": 2, "retry_after": 0}])
     assert client.get_document_count() == 0
-    assert emulator.request("GET", "/_emulator/faults")[2]["next_requests"] == []
 
 
 def test_a_failure_can_be_of_one_operation(emulator: EmulatorProcess, impatient: SearchClient) -> None:
@@ -109,25 +108,6 @@ def test_a_batch_that_is_too_large(emulator: EmulatorProcess, client: SearchClie
         client.upload_documents([{"id": "a"}])
     emulator.faults(next_requests=[{"status": 413, "count": 1}])
     assert len(client.upload_documents([{"id": "a"}, {"id": "b"}])) == 2
-
-
-def test_switches_are_shown_and_cleared(emulator: EmulatorProcess) -> None:
-    emulator.faults(
-        visibility={"mode": "delayed", "milliseconds": 20},
-        fail_keys={"a": 500},
-        next_requests=[{"status": 429}],
-    )
-    assert emulator.request("GET", "/_emulator/faults")[2] == {
-        "visibility": {"mode": "delayed", "milliseconds": 20},
-        "fail_keys": {"a": 500},
-        "next_requests": [{"status": 429, "count": 1, "retry_after": None, "operation": None, "when": "before"}],
-    }
-    emulator.clear_faults()
-    assert emulator.request("GET", "/_emulator/faults")[2] == {
-        "visibility": {"mode": "immediate", "milliseconds": 0},
-        "fail_keys": {},
-        "next_requests": [],
-    }
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ import asyncio
 from azure.core.credentials import AzureKeyCredential
 from azure.search.documents.aio import SearchClient
 
-from tests.emulators.search.emulator_process import ADMIN_KEY, EmulatorProcess
+from local.stack.search_server import API_KEY
+from tests.emulators.search.emulator_process import EmulatorProcess
 
 
 async def test_many_at_once(emulator: EmulatorProcess, index_name: str) -> None:
-    async with SearchClient(emulator.url, index_name, AzureKeyCredential(ADMIN_KEY)) as client:
+    async with SearchClient(emulator.url, index_name, AzureKeyCredential(API_KEY)) as client:
 
         async def write(number: int) -> list[str]:
             await client.upload_documents([{"id": f"d{number}", "tenant_id": f"t{number % 4}", "title": "same"}])

@@ -7,7 +7,8 @@ from azure.core.credentials import AzureKeyCredential
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from azure.search.documents import IndexDocumentsBatch, SearchClient, SearchIndexingBufferedSender
 
-from tests.emulators.search.emulator_process import ADMIN_KEY, EmulatorProcess
+from local.stack.search_server import API_KEY
+from tests.emulators.search.emulator_process import EmulatorProcess
 
 WHOLE = {
     "id": "a",
@@ -141,7 +142,7 @@ def test_a_term_too_long_to_filter_by_fails_alone(client: SearchClient) -> None:
 
 
 def test_the_buffered_sender(emulator: EmulatorProcess, index_name: str, client: SearchClient) -> None:
-    with SearchIndexingBufferedSender(emulator.url, index_name, AzureKeyCredential(ADMIN_KEY)) as sender:
+    with SearchIndexingBufferedSender(emulator.url, index_name, AzureKeyCredential(API_KEY)) as sender:
         sender.upload_documents([{"id": str(number), "count": number} for number in range(30)])
         sender.delete_documents([{"id": "3"}])
     assert client.get_document_count() == 29

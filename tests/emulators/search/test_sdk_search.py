@@ -101,10 +101,9 @@ def test_select_never_shows_a_hidden_field(filled: SearchClient) -> None:
         found(filled, select=["secret"])
 
 
-def test_count_and_coverage(filled: SearchClient) -> None:
-    results = filled.search("red", include_total_count=True, minimum_coverage=80, top=1)
+def test_count(filled: SearchClient) -> None:
+    results = filled.search("red", include_total_count=True, top=1)
     assert results.get_count() == 2
-    assert results.get_coverage() == 100
     assert filled.search("red").get_count() is None
 
 
@@ -112,8 +111,6 @@ def test_vectors_and_hybrid(filled: SearchClient) -> None:
     query = VectorizedQuery(vector=[1, 0, 0], k_nearest_neighbors=2, fields="embedding", exhaustive=True)
     assert found(filled, None, vector_queries=[query]) == ["boat", "plane"]
     assert found(filled, None, vector_queries=[query], filter="tenant_id eq 't2'") == ["plane"]
-    options: dict[str, Any] = {"vector_queries": [query], "filter": "tenant_id eq 't1'"}
-    assert found(filled, None, **options, vector_filter_mode="postFilter") == ["boat"]
     hits = list(filled.search("car", vector_queries=[query], select=["id"]))
     assert [hit["id"] for hit in hits] == ["boat", "car", "plane"]
     assert [hit["@search.score"] for hit in hits] == [

@@ -55,12 +55,9 @@ def test_k_limits_what_is_found_and_counted() -> None:
     assert found.count == 2
 
 
-def test_the_filter_comes_before_or_after() -> None:
+def test_the_filter_comes_before() -> None:
     query = {"vector": [1, 0], "fields": "v", "k": 2}
     assert keys(index, **vector_search(query, filter="group eq 'y'")) == ["northeast", "north"]
-    for mode in ("postFilter", "strictPostFilter"):
-        body = vector_search(query, filter="group eq 'y'", vectorFilterMode=mode)
-        assert keys(index, **body) == ["northeast"]
 
 
 def test_two_vector_fields_are_fused_by_hand() -> None:
