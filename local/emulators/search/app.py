@@ -16,7 +16,7 @@ from local.emulators.search.schema import Json
 from local.emulators.search.search_request import parse_search, parse_select
 from local.emulators.search.searching import SearchResult
 from local.emulators.search.service import SearchService
-from local.emulators.search.shell import Call, Keys, Shell, json_response, unknown_path
+from local.emulators.search.shell import Call, Shell, json_response, unknown_path
 
 INDEX: Final = "/indexes('{index}')"
 DOCUMENTS: Final = f"{INDEX}/docs"
@@ -42,9 +42,9 @@ _LACKING: Final = (
 )
 
 
-def create_app(service: SearchService, keys: Keys, faults: Faults) -> Starlette:
+def create_app(service: SearchService, key: str, faults: Faults) -> Starlette:
     """Return the application. Only requests to this machine's own names are answered."""
-    shell = Shell(service, keys, faults)
+    shell = Shell(service, key, faults)
     routes = [*_document_routes(shell), *_management_routes(shell), *_control_routes(shell), *_lacking_routes(shell)]
     return Starlette(
         routes=routes,
@@ -197,13 +197,13 @@ class IndexHandlers:
     def put(self, call: Call) -> Response:
         """Create or update an index."""
         call.options("allowIndexDowntime")
-        hosted, created = self._service.put_index(call.name("index"), call.body, call.condition)
+        hosted, created = self._service.put_index(call.name("index"), call.body)
         return json_response(hosted.body(), 201 if created else 200)
 
     def delete(self, call: Call) -> Response:
         """Delete an index."""
         call.options()
-        self._service.delete_index(call.name("index"), call.condition)
+        self._service.delete_index(call.name("index"))
         return Response(status_code=204)
 
 

@@ -35,11 +35,7 @@ class DocumentIndex:
         self.columns: dict[str, Column] = {
             field.name: column_for(field) for field in fields if field.filterable or field.sortable
         }
-        self._texts = {
-            field.name: TextIndex(k1=self.definition.k1, b=self.definition.b)
-            for field in fields
-            if field.searchable and not field.is_vector
-        }
+        self._texts = {field.name: TextIndex() for field in fields if field.searchable and not field.is_vector}
         self.vectors = {field.name: VectorIndex(field.dimensions) for field in fields if field.is_vector}
 
     def __len__(self) -> int:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from local.emulators.search.errors import SearchError, bad_request, not_supported
-from local.emulators.search.limits import FIELDS_PER_INDEX, VECTOR_DIMENSIONS
+from local.emulators.search.limits import FIELDS_PER_INDEX, K1, VECTOR_DIMENSIONS, B
 from local.emulators.search.vector_profiles import check_vector_search
 
 Json = dict[str, Any]
@@ -54,6 +54,7 @@ _UNSUPPORTED_TYPES: Final = {
     "Edm.Byte",
 }
 _ANALYZER: Final = "standard.lucene"
+_SIMILARITY: Final = {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity", "k1": K1, "b": B}
 
 
 class EdmType(StrEnum):
@@ -113,8 +114,6 @@ class IndexDefinition:
     name: str
     description: str | None
     fields: dict[str, Field]
-    k1: float
-    b: float
     vector_search: Json | None
     encryption_key: Json | None = None
     """Returned unchanged: the emulator encrypts nothing."""
@@ -130,7 +129,7 @@ class IndexDefinition:
         if self.description is not None:
             shown["description"] = self.description
         shown["fields"] = [field.body() for field in self.fields.values()]
-        shown["similarity"] = {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity", "k1": self.k1, "b": self.b}
+        shown["similarity"] = _SIMILARITY
         if self.vector_search is not None:
             shown["vectorSearch"] = self.vector_search
         if self.encryption_key is not None:
@@ -148,10 +147,11 @@ def parse_definition(body: object) -> IndexDefinition:
     if description is not None and not isinstance(description, str):
         raise _invalid("The property 'description' must be a string.")
     profiles = check_vector_search(body.get("vectorSearch"))
-    k1, b = _similarity(body.get("similarity"))
+    if body.get("similarity") not in (None, _SIMILARITY):
+        raise not_supported("another similarity than BM25 as it is by default")
     encryption_key = _encryption_key(body.get("encryptionKey"))
     fields = _fields(body.get("fields"), profiles)
-    return IndexDefinition(name, description, fields, k1, b, body.get("vectorSearch"), encryption_key)
+    return IndexDefinition(name, description, fields, body.get("vectorSearch"), encryption_key)
 
 
 def _encryption_key(given: object) -> Json | None:
@@ -199,24 +199,6 @@ def _check_members(body: Json, known: set[str], unsupported: set[str], type_name
             )
         if value not in (None, [], {}):
             raise not_supported(f"the property '{member}' of a {type_name}")
-
-
-def _similarity(similarity: object) -> tuple[float, float]:
-    if similarity is None:
-        return 1.2, 0.75
-    if not isinstance(similarity, dict):
-        raise _invalid("The property 'similarity' must be an object.")
-    if similarity.get("@odata.type") != "#Microsoft.Azure.Search.BM25Similarity":
-        raise not_supported("a similarity other than #Microsoft.Azure.Search.BM25Similarity")
-    k1, b = similarity.get("k1"), similarity.get("b")
-    k1, b = 1.2 if k1 is None else k1, 0.75 if b is None else b
-    if not _is_number(k1) or not _is_number(b) or k1 < 0 or not 0 <= b <= 1:
-        raise _invalid("The similarity's k1 must be at least 0 and its b between 0 and 1.")
-    return float(k1), float(b)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _fields(body: object, profiles: set[str]) -> dict[str, Field]:

@@ -67,25 +67,6 @@ class ActionResult:
         }
 
 
-@dataclass(frozen=True)
-class Condition:
-    """The If-Match and If-None-Match of a request, unquoted."""
-
-    if_match: str | None = None
-    if_none_match: str | None = None
-
-    def check(self, etag: str | None) -> None:
-        """Raise SearchError (412) unless the condition holds; `etag` is None when there is nothing yet."""
-        wanted, unwanted = self.if_match, self.if_none_match
-        etag = None if etag is None else etag.strip('"')
-        fails = wanted is not None and (etag is None or wanted not in ("*", etag))
-        fails = fails or (unwanted is not None and etag is not None and unwanted in ("*", etag))
-        if fails:
-            raise SearchError(
-                412, "ConditionNotMet", "The precondition given in one of the request headers evaluated to false."
-            )
-
-
 class SearchService:
     """Everything behind the HTTP shell."""
 
@@ -128,13 +109,12 @@ class SearchService:
         self._indexes[definition.name] = hosted
         return hosted
 
-    def put_index(self, name: str, body: object, condition: Condition) -> tuple[HostedIndex, bool]:
+    def put_index(self, name: str, body: object) -> tuple[HostedIndex, bool]:
         """Create or update an index; say whether it was created. Raises SearchError."""
         definition = parse_definition(body)
         if definition.name != name:
             raise bad_request(f"The index name in the URL '{name}' does not match the one in the body.")
         hosted = self._indexes.get(name)
-        condition.check(None if hosted is None else hosted.etag)
         if hosted is None:
             return self.create_index(body), True
         check_update(hosted.definition, definition)
@@ -145,12 +125,9 @@ class SearchService:
         hosted.documents.redefine(definition)
         return hosted, False
 
-    def delete_index(self, name: str, condition: Condition) -> None:
-        """Delete an index with its documents. Raises SearchError: 404, 412."""
-        if name not in self._indexes and condition.if_match is not None:
-            condition.check(None)
+    def delete_index(self, name: str) -> None:
+        """Delete an index with its documents. Raises SearchError (404)."""
         hosted = self.resolve(name)
-        condition.check(hosted.etag)
         self._storage.delete_index(hosted.number)
         del self._indexes[name]
 

@@ -4,7 +4,7 @@ A handler is given a `Call` and returns a response or raises SearchError.
 """
 
 import hmac
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
@@ -14,28 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from local.emulators.search.errors import SearchError, bad_request
+from local.emulators.search.errors import SearchError, bad_request, not_supported
 from local.emulators.search.faults import Faults
 from local.emulators.search.limits import BODY_BYTES
-from local.emulators.search.service import Condition, SearchService
+from local.emulators.search.service import SearchService
 
 API_VERSIONS: Final = ("2024-07-01", "2025-09-01", "2026-04-01")
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The api keys; each may do everything."""
-
-    admin: Collection[str]
-
-    def check(self, key: str | None) -> None:
-        """Raise SearchError: 401 without a key, 403 with one that does not do."""
-        if key is None:
-            raise SearchError(
-                401, "Unauthorized", "The request has no api-key header; the emulator takes nothing else."
-            )
-        if not any(hmac.compare_digest(key.encode(), known.encode()) for known in self.admin):
-            raise SearchError(403, "Forbidden", "The api-key is wrong.")
 
 
 @dataclass(frozen=True)
@@ -57,12 +41,6 @@ class Call:
         """Return a part of the path."""
         return str(self.request.path_params[parameter]).replace("''", "'")
 
-    @property
-    def condition(self) -> Condition:
-        """The If-Match and If-None-Match headers."""
-        found = [self.request.headers.get(header) for header in ("if-match", "if-none-match")]
-        return Condition(*(None if value is None else value.strip('"') for value in found))
-
     def options(self, *known: str) -> dict[str, str]:
         """Return the query parameters besides api-version. Raises SearchError (400) for unknown ones."""
         given = {name: value for name, value in self.request.query_params.items() if name != "api-version"}
@@ -79,10 +57,10 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Shell:
     """Turns handlers into endpoints."""
 
-    def __init__(self, service: SearchService, keys: Keys, faults: Faults) -> None:
-        """The service, who may use it, and what goes wrong on purpose."""
+    def __init__(self, service: SearchService, key: str, faults: Faults) -> None:
+        """The service, the api-key that opens it, and what goes wrong on purpose."""
         self.service = service
-        self.keys = keys
+        self._key = key
         self.faults = faults
 
     def endpoint(self, handler: Handler, operation: str) -> Endpoint:
@@ -102,17 +80,28 @@ class Shell:
 
         async def answer(request: Request) -> Response:
             try:
-                self.keys.check(request.headers.get("api-key"))
+                self._check_key(request)
                 return handler(Call(request, await _content(request)))
             except SearchError as error:
                 return error_response(error)
 
         return answer
 
+    def _check_key(self, request: Request) -> None:
+        given = request.headers.get("api-key")
+        if given is None:
+            raise SearchError(
+                401, "Unauthorized", "The request has no api-key header; the emulator takes nothing else."
+            )
+        if not hmac.compare_digest(given.encode(), self._key.encode()):
+            raise SearchError(403, "Forbidden", "The api-key is wrong.")
+
     async def _answer(self, request: Request, handler: Handler, operation: str) -> Response:
         content = await _content(request)
-        self.keys.check(request.headers.get("api-key"))
+        self._check_key(request)
         _check_version(request)
+        if {"if-match", "if-none-match"} & set(request.headers):
+            raise not_supported("a request with a condition")
         failure = self.faults.take(operation)
         if failure is None:
             return handler(Call(request, content))

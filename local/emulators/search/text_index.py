@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from local.emulators.search.analysis import lower, terms
 from local.emulators.search.columns import GrowingArray, Mask, Rows
+from local.emulators.search.limits import K1, B
 
 _GAP: Final = 0xFFFFFFFF
 """The gap between the values of a collection, so that no phrase spans two of them."""
@@ -41,9 +42,8 @@ class _Numbered(dict[str, int]):
 class TextIndex:
     """The terms of one field."""
 
-    def __init__(self, *, k1: float, b: float) -> None:
+    def __init__(self) -> None:
         """An empty index."""
-        self._k1, self._b = k1, b
         self._terms = _Numbered()
         self._sorted: list[str] = []
         self._rows: list[array[int]] = []
@@ -144,8 +144,8 @@ class TextIndex:
             return _NOTHING
         average = self._total_length / self._documents
         lengths = self._lengths.view()[rows]
-        saturation = self._k1 * (1 - self._b + self._b * lengths / average)
-        return rows, weight * frequencies * (self._k1 + 1) / (frequencies + saturation)
+        saturation = K1 * (1 - B + B * lengths / average)
+        return rows, weight * frequencies * (K1 + 1) / (frequencies + saturation)
 
 
 def _count(tokens: "array[int]", phrase: bytes) -> int:

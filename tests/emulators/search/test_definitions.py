@@ -76,7 +76,6 @@ def test_what_is_shown_can_be_sent_back() -> None:
         definition(vectorSearch={"algorithms": [{"name": "a", "kind": "magic"}]}),
         definition(vectorSearch={"algorithms": [{"name": "a", "kind": "hnsw", "hnswParameters": {"m": 99}}]}),
         definition(vectorSearch={"algorithms": [{"name": "a", "kind": "hnsw"}] * 2}),
-        definition(similarity={"@odata.type": "#Microsoft.Azure.Search.BM25Similarity", "b": 2}),
     ],
 )
 def test_wrong_definitions_are_400(body: Any) -> None:

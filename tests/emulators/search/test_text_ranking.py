@@ -37,12 +37,6 @@ def test_the_score_of_the_only_document_is_the_one_azure_returns() -> None:
     assert scores(index_of(TEXT, [{"id": "a", "text": "one two"}]), search="two") == {"a": pytest.approx(0.2876821)}
 
 
-def test_k1_and_b_come_from_the_definition() -> None:
-    similarity = {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity", "k1": 2.0, "b": 0.0}
-    index = index_of(TEXT, [{"id": "a", "text": "x x y"}, {"id": "b", "text": "z"}], similarity=similarity)
-    assert scores(index, search="x") == {"a": pytest.approx(math.log(1 + 1.5 / 1.5) * 2 * 3 / (2 + 2))}
-
-
 def test_terms_and_fields_add_up() -> None:
     index = index_of(TITLED, [{"id": "a", "title": "boat", "text": "red boat"}, {"id": "b", "text": "red car"}])
     both = scores(index, search="red boat")
