@@ -108,20 +108,6 @@ def test_killed_in_the_middle_of_writing_and_every_answer_holds(tmp_path: Path) 
     assert {f"b{batch}-{number}" for batch in acknowledged for number in range(20)} <= set(found)
 
 
-def test_hidden_changes_are_durable_too(tmp_path: Path) -> None:
-    with EmulatorProcess(tmp_path) as emulator:
-        with emulator.index_client() as indexes:
-            indexes.create_index(events_index("events"))
-        emulator.faults(visibility={"mode": "held"})
-        with emulator.search_client("events") as client:
-            client.upload_documents([{"id": "a"}])
-            assert client.get_document_count() == 0
-        emulator.kill()
-        emulator.start()
-        with emulator.search_client("events") as client:
-            assert client.get_document_count() == 1
-
-
 def test_what_is_deleted_is_in_no_file_while_it_runs(tmp_path: Path) -> None:
     def files() -> bytes:
         return b"".join(path.read_bytes() for path in (tmp_path / "data").iterdir())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from azure.core.rest import HttpResponse
-from azure.search.documents import RequestEntityTooLargeError, SearchClient
+from azure.search.documents import SearchClient
 
 from local.emulators.search.errors import SearchError
 from local.emulators.search.faults import Faults
@@ -100,14 +100,6 @@ def test_a_failure_after_the_work_leaves_it_done(emulator: EmulatorProcess, impa
     with pytest.raises(HttpResponseError):
         impatient.upload_documents([{"id": "a"}])
     assert impatient.get_document_count() == 1
-
-
-def test_a_batch_that_is_too_large(emulator: EmulatorProcess, client: SearchClient) -> None:
-    emulator.faults(next_requests=[{"status": 413, "count": 1}])
-    with pytest.raises(RequestEntityTooLargeError):
-        client.upload_documents([{"id": "a"}])
-    emulator.faults(next_requests=[{"status": 413, "count": 1}])
-    assert len(client.upload_documents([{"id": "a"}, {"id": "b"}])) == 2
 
 
 @pytest.mark.parametrize(

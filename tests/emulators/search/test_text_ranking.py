@@ -137,11 +137,6 @@ def test_equal_scores_stay_in_order_of_arrival() -> None:
     assert keys(index, search="same", top=2, skip=1) == list("ca")
 
 
-def test_count_is_of_everything_found() -> None:
-    index = index_of(TEXT, [{"id": str(number), "text": "same"} for number in range(7)])
-    assert run(index, search="same", top=2).count == 7
-
-
 @given(st.text(alphabet=st.sampled_from('ab é東"+|-()*\\ .\t\x00'), max_size=30), st.sampled_from(["any", "all"]))
 def test_any_text_can_be_searched(text: str, mode: str) -> None:
     """Whatever is typed, each hit is one of the documents, once, with a score that is a number."""

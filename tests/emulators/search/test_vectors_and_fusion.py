@@ -110,11 +110,6 @@ def test_a_replaced_or_deleted_vector_is_gone() -> None:
     assert keys(changing, **vector_search({"vector": [1, 0], "fields": "v"})) == ["east", "west"]
 
 
-def test_vectors_are_returned_as_they_came() -> None:
-    (hit,) = run(index, filter="group eq 'y' and text eq 'sun moon'", select="v,w").hits
-    assert {name: vector.tolist() for name, vector in hit.fields.items()} == {"v": [2.0, 2.0]}
-
-
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)).filter(any), min_size=1, max_size=30))
 def test_nearest_agrees_with_plain_python(vectors: list[tuple[int, int]]) -> None:
     found = index_of(

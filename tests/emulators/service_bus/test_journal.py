@@ -11,7 +11,7 @@ import pytest
 from local.emulators.service_bus.broker import Broker
 from local.emulators.service_bus.changes import Kept
 from local.emulators.service_bus.errors import RefusedError
-from local.emulators.service_bus.journal import Journal, JournalBusyError
+from local.emulators.service_bus.journal import Journal
 from local.emulators.service_bus.messages import Message
 from local.emulators.service_bus.options import QueueOptions
 from local.emulators.service_bus.queues import Queue
@@ -142,8 +142,3 @@ def test_what_was_not_committed_did_not_happen(disk: Disk) -> None:
     disk.queue("plain").complete(token(disk.queue("plain").take()))
     disk.reopen(commit=False)
     assert taken(disk.queue("plain")) == ["a"]
-
-
-def test_a_directory_belongs_to_one_journal(disk: Disk, tmp_path: Path) -> None:
-    with pytest.raises(JournalBusyError, match="another process"):
-        Journal(tmp_path)

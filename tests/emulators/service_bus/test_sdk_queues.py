@@ -163,18 +163,6 @@ def test_what_is_deferred_is_received_by_its_number(bus: Bus) -> None:
     receiver.complete_message(following)
 
 
-def test_peeking_changes_nothing(bus: Bus) -> None:
-    queue = bus.queue("plain")
-    bus.sender(queue).send_messages([message(text) for text in "abc"])
-    receiver = bus.receiver(queue)
-    [locked] = take(receiver, 1)
-    assert texts(receiver.peek_messages(2, sequence_number=1)) == ["a", "b"]
-    assert texts(receiver.peek_messages(10, sequence_number=2)) == ["b", "c"]
-    assert receiver.peek_messages(10, sequence_number=4) == []
-    receiver.complete_message(locked)
-    assert [got.delivery_count for got in take(receiver, 2)] == [0, 0]
-
-
 def test_receive_and_delete_takes_for_good(bus: Bus) -> None:
     queue = bus.queue("plain")
     bus.sender(queue).send_messages([message("a"), message("b")])
