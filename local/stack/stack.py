@@ -55,7 +55,14 @@ class Stack:
         through: Callable[[str], str] | None = None,
         workers: int = 1,
     ) -> None:
-        """Describe a stack; nothing runs yet. `running_stack` explains the arguments."""
+        """Describe a stack; nothing runs yet.
+
+        `directory` keeps keys, logs and (unless `in_memory`) data; None: a temporary one, removed afterwards.
+        `port` is the API's; 0: a free one. `environment` holds more MEMNET_* settings for the API.
+        `account_url` is that of a running Azurite to use instead of an own one; take a fresh `container`.
+        `through` turns the container's URL into the one the service gets, such as `FaultProxy.through`.
+        `workers` is how many worker processes run; each takes several users at a time.
+        """
         self._given_directory = directory
         self._in_memory = in_memory
         self._wanted_port = port
@@ -244,35 +251,8 @@ class Stack:
         await asyncio.to_thread(self.stop)
 
 
-def running_stack(
-    *,
-    directory: Path | None = None,
-    in_memory: bool = True,
-    port: int = 0,
-    environment: Mapping[str, str] | None = None,
-    account_url: str | None = None,
-    container: str = CONTAINER,
-    through: Callable[[str], str] | None = None,
-    workers: int = 1,
-) -> Stack:
-    """Return a stack to be used in a `with` or an `async with`, inside which it runs.
-
-    `directory` keeps keys, logs and (unless `in_memory`) data; None: a temporary one, removed afterwards.
-    `port` is the API's; 0: a free one. `environment` holds more MEMNET_* settings for the API.
-    `account_url` is that of a running Azurite to use instead of an own one; take a fresh `container`.
-    `through` turns the container's URL into the one the service gets, such as `FaultProxy.through`.
-    `workers` is how many worker processes run; each takes several users at a time.
-    """
-    return Stack(
-        directory=directory,
-        in_memory=in_memory,
-        port=port,
-        environment=environment,
-        account_url=account_url,
-        container=container,
-        through=through,
-        workers=workers,
-    )
+running_stack = Stack
+"""By this name tests, the demo and the benchmarks use a stack in a `with` or an `async with`, inside which it runs."""
 
 
 def _remembered_port(file: Path) -> ReservedPort:

@@ -98,10 +98,7 @@ def create_app(store: SecretStore, token: str) -> Starlette:
             route("/secrets/{name}/versions", _list_versions, "GET"),
             route("/secrets/{name}/{version}", _get_secret, "GET"),
             route("/secrets/{name}/{version}", _update_secret, "PATCH"),
-            route("/deletedsecrets", _list_deleted, "GET"),
             route("/deletedsecrets/{name}", _get_deleted, "GET"),
-            route("/deletedsecrets/{name}", _purge_secret, "DELETE"),
-            route("/deletedsecrets/{name}/recover", _recover_secret, "POST"),
         ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])],
         exception_handlers={HTTPException: _unknown},
@@ -180,26 +177,11 @@ def _get_deleted(call: Call) -> Response:
     return _json({**_identified(call, version), **_described(version), **_deletion(call, version, since)})
 
 
-def _recover_secret(call: Call) -> Response:
-    version = call.store.recover(call.name)
-    return _json({**_identified(call, version), **_described(version)})
-
-
-def _purge_secret(call: Call) -> Response:
-    call.store.purge(call.name)
-    return Response(status_code=204)
-
-
 def _list_secrets(call: Call) -> Response:
-    return _page(call, lambda after, limit: call.store.list_newest(after, limit, deleted=False), _of_newest)
-
-
-def _list_deleted(call: Call) -> Response:
     def item(call: Call, version: Version) -> dict[str, Any]:
-        since, _ = call.store.get_deleted(version.name)
-        return {**_of_newest(call, version), **_deletion(call, version, since)}
+        return {"id": f"{call.address}/secrets/{version.name}"}
 
-    return _page(call, lambda after, limit: call.store.list_newest(after, limit, deleted=True), item)
+    return _page(call, call.store.list_newest, item)
 
 
 def _list_versions(call: Call) -> Response:
@@ -224,10 +206,6 @@ def _bundle(call: Call, version: Version) -> dict[str, Any]:
 
 def _identified(call: Call, version: Version) -> dict[str, Any]:
     return {"id": f"{call.address}/secrets/{version.name}/{version.version}"}
-
-
-def _of_newest(call: Call, version: Version) -> dict[str, Any]:
-    return {"id": f"{call.address}/secrets/{version.name}"}
 
 
 def _deletion(call: Call, version: Version, since: int) -> dict[str, Any]:

@@ -58,8 +58,8 @@ class SecretStore:
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         self._now = now
         self._database = sqlite3.connect(file, isolation_level=None)
-        # What is purged is overwritten; what is committed is on the disk.
-        for pragma in ("journal_mode=DELETE", "synchronous=FULL", "secure_delete=ON"):
+        # What is committed is on the disk.
+        for pragma in ("journal_mode=DELETE", "synchronous=FULL"):
             self._database.execute(f"PRAGMA {pragma}")
         self._database.executescript(SCHEMA)
 
@@ -104,14 +104,14 @@ class SecretStore:
         condition = "name = ? AND number > ? AND name IN (SELECT name FROM secrets WHERE deleted IS NULL)"
         return self._versions(condition, (name, after), limit)
 
-    def list_newest(self, after: int, limit: int, *, deleted: bool) -> list[tuple[int, Version]]:
+    def list_newest(self, after: int, limit: int) -> list[tuple[int, Version]]:
         """Return the newest versions of up to `limit` secrets behind the number `after`, with their numbers."""
-        secrets = "SELECT name FROM secrets WHERE (deleted IS NOT NULL) = ?"
+        secrets = "SELECT name FROM secrets WHERE deleted IS NULL"
         newest = f"SELECT MAX(number) FROM versions WHERE name IN ({secrets}) GROUP BY name"
-        return self._versions(f"number > ? AND number IN ({newest})", (after, deleted), limit)
+        return self._versions(f"number > ? AND number IN ({newest})", (after,), limit)
 
     def delete(self, name: str) -> Version:
-        """Delete all versions, to be recovered or purged; return the newest."""
+        """Delete all versions; return the newest."""
         with self._change():
             newest = self.get(name)
             self._database.execute("UPDATE secrets SET deleted = ? WHERE name = ?", (int(self._now()), name))
@@ -123,20 +123,6 @@ class SecretStore:
         if since is None:
             raise deleted_not_found(name)
         return since, self._versions("name = ?", (name,))[-1][1]
-
-    def recover(self, name: str) -> Version:
-        """Undo a deletion."""
-        with self._change():
-            _, newest = self.get_deleted(name)
-            self._database.execute("UPDATE secrets SET deleted = NULL WHERE name = ?", (name,))
-        return newest
-
-    def purge(self, name: str) -> None:
-        """Forget a deleted secret for good."""
-        with self._change():
-            self.get_deleted(name)
-            self._database.execute("DELETE FROM versions WHERE name = ?", (name,))
-            self._database.execute("DELETE FROM secrets WHERE name = ?", (name,))
 
     def _deleted(self, name: str) -> int | None:
         row = self._database.execute("SELECT deleted FROM secrets WHERE name = ?", (name,)).fetchone()

@@ -1,26 +1,14 @@
-"""Text into terms: Lucene's analyzers that Azure AI Search offers by name, those the emulator has.
+"""Text into terms, as the analyzer `standard.lucene`, the default of Azure AI Search.
 
-`standard.lucene` breaks words as Lucene's StandardTokenizer does (Unicode UAX #29 with the word-break classes of
+It breaks words as Lucene's StandardTokenizer does (Unicode UAX #29 with the word-break classes of
 Unicode 6.3), lower-cases, drops nothing: Azure's default stop list for it is empty.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
-LONGEST_TOKEN: Final = 255
-
-
-class Token(NamedTuple):
-    """A term and where it stood in the text."""
-
-    term: str
-    start: int
-    end: int
-
-
-Analyzer = Callable[[str], list[Token]]
+LONGEST_TERM: Final = 255
 
 
 def _marks() -> str:
@@ -54,61 +42,18 @@ _WORD: Final = re.compile(
     f"(?:(?![{_IDEOGRAPHS}{_HIRAGANA}{_KATAKANA}])\\w|[{_MARKS}]"
     f"|{_AFTER_LETTER}{_MID_LETTER}(?={_LETTER})|(?<=\\d){_MID_NUMBER}(?=\\d))*)"
 )
-_LETTERS: Final = re.compile(f"{_LETTER}+")
-_NON_SPACE: Final = re.compile(r"\S+")
 
 
-def _lower(text: str) -> str:
+def lower(text: str) -> str:
     """Lower-case character by character, as Lucene does: no rule looks at the neighbours (the final sigma)."""
     return text.lower() if text.isascii() else "".join(character.lower() for character in text)
 
 
-def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[Token]:
-    """Yield what the pattern finds, cut where it is too long, unchanged."""
-    for match in pattern.finditer(text):
-        start, end = match.span()
-        if end - start <= LONGEST_TOKEN:
-            yield Token(match[0], start, end)
-        else:
-            for cut in range(start, end, LONGEST_TOKEN):
-                yield Token(text[cut : min(cut + LONGEST_TOKEN, end)], cut, min(cut + LONGEST_TOKEN, end))
-
-
-def standard(text: str) -> list[Token]:
-    """Words in lower case; underscores alone are none."""
-    return [
-        Token(_lower(term), start, end)
-        for term, start, end in _tokens(_WORD, text)
-        if term[0] != "_" or term.strip("_")
-    ]
-
-
-def keyword(text: str) -> list[Token]:
-    """The whole text as one term, unchanged."""
-    return [Token(text, 0, len(text))] if text else []
-
-
-def simple(text: str) -> list[Token]:
-    """Runs of letters in lower case."""
-    return [Token(_lower(term), start, end) for term, start, end in _tokens(_LETTERS, text)]
-
-
-def whitespace(text: str) -> list[Token]:
-    """The words between white space, unchanged."""
-    return list(_tokens(_NON_SPACE, text))
-
-
-DEFAULT_ANALYZER: Final = "standard.lucene"
-ANALYZERS: Final[dict[str, Analyzer]] = {
-    DEFAULT_ANALYZER: standard,
-    "keyword": keyword,
-    "simple": simple,
-    "whitespace": whitespace,
-}
-
-_FOLDS_CASE: Final = {DEFAULT_ANALYZER, "simple"}
-
-
-def normalized_prefix(analyzer: str, text: str) -> str:
-    """Return what a prefix query looks for: a prefix is not broken into words, only its case is folded."""
-    return _lower(text) if analyzer in _FOLDS_CASE else text
+def terms(text: str) -> list[str]:
+    """Return the words in lower case, cut where they are too long; underscores alone are none."""
+    found = []
+    for match in _WORD.finditer(text):
+        word = match[0]
+        for start in range(0, len(word), LONGEST_TERM):
+            found.append(lower(word[start : start + LONGEST_TERM]))
+    return [term for term in found if term[0] != "_" or term.strip("_")]

@@ -10,31 +10,41 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import Response
 from starlette.routing import Route
 
-from local.emulators.search.analysis import ANALYZERS
 from local.emulators.search.errors import SearchError, bad_request, not_supported
 from local.emulators.search.faults import Faults
 from local.emulators.search.schema import Json
 from local.emulators.search.search_request import parse_search, parse_select
-from local.emulators.search.searching import Hit, SearchResult
+from local.emulators.search.searching import SearchResult
 from local.emulators.search.service import SearchService
-from local.emulators.search.shell import Call, Keys, Shell, json_response, unknown_path
+from local.emulators.search.shell import Call, Shell, json_response, unknown_path
 
 INDEX: Final = "/indexes('{index}')"
 DOCUMENTS: Final = f"{INDEX}/docs"
-ALIAS: Final = "/aliases('{alias}')"
+_LACKING_FAMILIES: Final = (
+    "aliases",
+    "synonymmaps",
+    "datasources",
+    "indexers",
+    "skillsets",
+    "knowledgebases",
+    "knowledgesources",
+)
 _LACKING: Final = (
+    f"{INDEX}/search.stats",
+    f"{INDEX}/search.analyze",
+    "/servicestats",
     *(f"{DOCUMENTS}/search.{kind}" for kind in ("suggest", "post.suggest", "autocomplete", "post.autocomplete")),
     *(
         path
-        for family in ("synonymmaps", "datasources", "indexers", "skillsets", "knowledgebases", "knowledgesources")
+        for family in _LACKING_FAMILIES
         for path in (f"/{family}", f"/{family}('{{name}}')", f"/{family}('{{name}}')/{{rest}}")
     ),
 )
 
 
-def create_app(service: SearchService, keys: Keys, faults: Faults) -> Starlette:
+def create_app(service: SearchService, key: str, faults: Faults) -> Starlette:
     """Return the application. Only requests to this machine's own names are answered."""
-    shell = Shell(service, keys, faults)
+    shell = Shell(service, key, faults)
     routes = [*_document_routes(shell), *_management_routes(shell), *_control_routes(shell), *_lacking_routes(shell)]
     return Starlette(
         routes=routes,
@@ -45,59 +55,47 @@ def create_app(service: SearchService, keys: Keys, faults: Faults) -> Starlette:
 
 def _document_routes(shell: Shell) -> Iterable[Route]:
     documents = DocumentHandlers(shell)
-    for path, method, handler, operation, admin in (
-        (f"{DOCUMENTS}/search.post.search", "POST", documents.search, "search", False),
-        (f"{DOCUMENTS}/search.index", "POST", documents.index, "index", True),
-        (f"{DOCUMENTS}('{{key}}')", "GET", documents.lookup, "lookup", False),
-        (f"{DOCUMENTS}/$count", "GET", documents.count, "count", False),
+    for path, method, handler, operation in (
+        (f"{DOCUMENTS}/search.post.search", "POST", documents.search, "search"),
+        (f"{DOCUMENTS}/search.index", "POST", documents.index, "index"),
+        (f"{DOCUMENTS}('{{key}}')", "GET", documents.lookup, "lookup"),
+        (f"{DOCUMENTS}/$count", "GET", documents.count, "count"),
     ):
-        yield Route(path, shell.endpoint(handler, operation, admin=admin), methods=[method])
+        yield Route(path, shell.endpoint(handler, operation), methods=[method])
     yield _refusal(shell, DOCUMENTS, "GET", "search by GET; use POST, as the SDK does")
 
 
 def _management_routes(shell: Shell) -> Iterable[Route]:
-    indexes, aliases = IndexHandlers(shell.service), AliasHandlers(shell.service)
+    indexes = IndexHandlers(shell.service)
     for path, method, handler in (
         ("/indexes", "GET", indexes.list),
         ("/indexes", "POST", indexes.create),
         (INDEX, "GET", indexes.get),
         (INDEX, "PUT", indexes.put),
         (INDEX, "DELETE", indexes.delete),
-        (f"{INDEX}/search.stats", "GET", indexes.statistics),
-        (f"{INDEX}/search.analyze", "POST", indexes.analyze),
-        ("/aliases", "GET", aliases.list),
-        ("/aliases", "POST", aliases.create),
-        (ALIAS, "GET", aliases.get),
-        (ALIAS, "PUT", aliases.put),
-        (ALIAS, "DELETE", aliases.delete),
-        ("/servicestats", "GET", indexes.service_statistics),
     ):
-        yield Route(path, shell.endpoint(handler, "manage", admin=True), methods=[method])
+        yield Route(path, shell.endpoint(handler, "manage"), methods=[method])
 
 
 def _control_routes(shell: Shell) -> Iterable[Route]:
     async def health(_: object) -> Response:
         return json_response({"status": "ready"})
 
-    def show(_: Call) -> Response:
-        return json_response(shell.faults.body(shell.service.visibility))
-
     def change(call: Call) -> Response:
         shell.faults.set(call.body, shell.service.visibility)
-        return show(call)
+        return Response(status_code=204)
 
-    def clear(call: Call) -> Response:
+    def clear(_: Call) -> Response:
         shell.faults.clear()
         shell.service.visibility.held, shell.service.visibility.seconds = False, 0.0
         shell.service.catch_up()
-        return show(call)
+        return Response(status_code=204)
 
     def catch_up(_: Call) -> Response:
         return json_response({"shown": shell.service.catch_up()})
 
     yield Route("/_emulator/health", health, methods=["GET"])
     for path, method, handler in (
-        ("/_emulator/faults", "GET", show),
         ("/_emulator/faults", "POST", change),
         ("/_emulator/faults", "DELETE", clear),
         ("/_emulator/catch-up", "POST", catch_up),
@@ -115,11 +113,11 @@ def _refusal(shell: Shell, path: str, method: str, what: str) -> Route:
     def refuse(_: Call) -> Response:
         raise not_supported(what)
 
-    return Route(path, shell.endpoint(refuse, "manage", admin=False), methods=[method])
+    return Route(path, shell.endpoint(refuse, "manage"), methods=[method])
 
 
 class DocumentHandlers:
-    """Operations on documents; the index may be named by an alias."""
+    """Operations on documents."""
 
     def __init__(self, shell: Shell) -> None:
         """The shell's switches include keys that fail."""
@@ -136,12 +134,8 @@ class DocumentHandlers:
         answer: Json = {}
         if request.count:
             answer["@odata.count"] = result.count
-        if request.coverage:
-            answer["@search.coverage"] = 100.0
-        if request.facets:
-            answer["@search.facets"] = result.facets
         answer.update(_continuation(call, body, result))
-        answer["value"] = [_hit(hit) for hit in result.hits]
+        answer["value"] = [{"@search.score": hit.score, **hit.fields} for hit in result.hits]
         return json_response(answer)
 
     def index(self, call: Call) -> Response:
@@ -168,13 +162,6 @@ class DocumentHandlers:
         return Response(str(len(self._service.resolve(call.name("index")).documents)), media_type="text/plain")
 
 
-def _hit(hit: Hit) -> Json:
-    found: Json = {"@search.score": hit.score}
-    if hit.highlights:
-        found["@search.highlights"] = hit.highlights
-    return {**found, **hit.fields}
-
-
 def _continuation(call: Call, body: Json, result: SearchResult) -> Json:
     if result.next_skip is None:
         return {}
@@ -185,7 +172,7 @@ def _continuation(call: Call, body: Json, result: SearchResult) -> Json:
 
 
 class IndexHandlers:
-    """Operations on index definitions, and statistics."""
+    """Operations on index definitions."""
 
     def __init__(self, service: SearchService) -> None:
         """The service behind them."""
@@ -210,98 +197,13 @@ class IndexHandlers:
     def put(self, call: Call) -> Response:
         """Create or update an index."""
         call.options("allowIndexDowntime")
-        hosted, created = self._service.put_index(call.name("index"), call.body, call.condition)
+        hosted, created = self._service.put_index(call.name("index"), call.body)
         return json_response(hosted.body(), 201 if created else 200)
 
     def delete(self, call: Call) -> Response:
         """Delete an index."""
         call.options()
-        self._service.delete_index(call.name("index"), call.condition)
-        return Response(status_code=204)
-
-    def statistics(self, call: Call) -> Response:
-        """Return the size of an index."""
-        call.options()
-        hosted = self._service.resolve(call.name("index"))
-        return json_response(
-            {
-                "documentCount": len(hosted.documents),
-                "storageSize": self._service.storage_size(hosted),
-                "vectorIndexSize": hosted.documents.vector_bytes(),
-            }
-        )
-
-    def analyze(self, call: Call) -> Response:
-        """Show the tokens that an analyzer makes of a text."""
-        call.options()
-        self._service.index(call.name("index"))
-        body = call.body
-        if not isinstance(body, dict) or set(body) != {"text", "analyzer"} or not isinstance(body["text"], str):
-            raise not_supported("analysis other than of a text by an analyzer named in 'analyzer'")
-        if body["analyzer"] not in ANALYZERS:
-            raise not_supported(f"the analyzer '{body['analyzer']}'")
-        tokens = ANALYZERS[body["analyzer"]](body["text"])
-        return json_response(
-            {
-                "tokens": [
-                    {"token": token.term, "startOffset": token.start, "endOffset": token.end, "position": position}
-                    for position, token in enumerate(tokens)
-                ]
-            }
-        )
-
-    def service_statistics(self, call: Call) -> Response:
-        """Return the sizes of everything; the emulator has no quotas."""
-        call.options()
-        indexes = self._service.indexes()
-        usage = {
-            "aliasesCount": len(self._service.aliases()),
-            "documentCount": sum(len(hosted.documents) for hosted in indexes),
-            "indexesCount": len(indexes),
-            "indexersCount": 0,
-            "dataSourcesCount": 0,
-            "storageSize": sum(self._service.storage_size(hosted) for hosted in indexes),
-            "synonymMaps": 0,
-            "skillsetCount": 0,
-            "vectorIndexSize": sum(hosted.documents.vector_bytes() for hosted in indexes),
-        }
-        counters = {name: {"usage": used, "quota": None} for name, used in usage.items()}
-        limits = {"maxFieldsPerIndex": 1000, "maxFieldNestingDepthPerIndex": 0}
-        return json_response({"counters": counters, "limits": limits})
-
-
-class AliasHandlers:
-    """Operations on aliases."""
-
-    def __init__(self, service: SearchService) -> None:
-        """The service behind them."""
-        self._service = service
-
-    def list(self, call: Call) -> Response:
-        """List the aliases."""
-        chosen = _selected(call)
-        return json_response({"value": [_only(alias.body(), chosen) for alias in self._service.aliases()]})
-
-    def create(self, call: Call) -> Response:
-        """Create an alias."""
-        call.options()
-        return json_response(self._service.create_alias(call.body).body(), 201)
-
-    def get(self, call: Call) -> Response:
-        """Return an alias."""
-        call.options()
-        return json_response(self._service.alias(call.name("alias")).body())
-
-    def put(self, call: Call) -> Response:
-        """Create an alias, or map it to another index: from the next request on, all at once."""
-        call.options()
-        alias, created = self._service.put_alias(call.name("alias"), call.body, call.condition)
-        return json_response(alias.body(), 201 if created else 200)
-
-    def delete(self, call: Call) -> Response:
-        """Delete an alias."""
-        call.options()
-        self._service.delete_alias(call.name("alias"), call.condition)
+        self._service.delete_index(call.name("index"))
         return Response(status_code=204)
 
 

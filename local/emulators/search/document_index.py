@@ -35,13 +35,7 @@ class DocumentIndex:
         self.columns: dict[str, Column] = {
             field.name: column_for(field) for field in fields if field.filterable or field.sortable
         }
-        self._texts = {
-            field.name: TextIndex(
-                field.index_analyzer, field.search_analyzer, k1=self.definition.k1, b=self.definition.b
-            )
-            for field in fields
-            if field.searchable and not field.is_vector
-        }
+        self._texts = {field.name: TextIndex() for field in fields if field.searchable and not field.is_vector}
         self.vectors = {field.name: VectorIndex(field.dimensions) for field in fields if field.is_vector}
 
     def __len__(self) -> int:
@@ -110,10 +104,6 @@ class DocumentIndex:
         self._clear()
         for document in documents:
             self.put(replace(document, values={**empty, **document.values}))
-
-    def vector_bytes(self) -> int:
-        """Return the bytes of all vectors."""
-        return sum(index.size() for index in self.vectors.values())
 
     def _forget(self, key: str) -> None:
         row = self._row_of.pop(key, None)

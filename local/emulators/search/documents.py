@@ -169,7 +169,7 @@ def oversized_term(document: Document, fields: Mapping[str, Field]) -> str | Non
     for name, value in document.values.items():
         declared = fields[name]
         exact = declared.filterable or declared.sortable or declared.facetable
-        if declared.type is EdmType.STRING and (exact or declared.index_analyzer == "keyword"):
+        if declared.type is EdmType.STRING and exact:
             texts = value if declared.collection else [value or ""]
             if any(len(text) * 4 > TERM_BYTES and len(text.encode()) > TERM_BYTES for text in texts):
                 return name

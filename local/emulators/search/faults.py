@@ -1,24 +1,24 @@
-"""The switches of a test: answers that fail, keys that fail, answers that take their time, changes that stay hidden.
+"""The switches of a test: answers that fail, keys that fail, changes that stay hidden.
 
 Set over HTTP at `/_emulator/faults`; Azure has no such thing.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from local.emulators.search.errors import SearchError, bad_request
 from local.emulators.search.service import Visibility
 
 OPERATIONS: Final = ("search", "index", "lookup", "count", "manage")
-"""What a failure can be limited to; `manage` is everything about indexes, aliases and statistics."""
+"""What a failure can be limited to; `manage` is everything about indexes."""
 
 _MESSAGES: Final = {
     413: ("RequestEntityTooLarge", "The page was not displayed because the request entity is too large."),
     429: ("TooManyRequests", "You are sending too many requests. Please try again later."),
     503: ("ServiceUnavailable", "The service is temporarily unavailable. Please try again later."),
 }
-_MEMBERS: Final = {"visibility", "fail_keys", "next_requests", "latency_milliseconds"}
+_MEMBERS: Final = {"visibility", "fail_keys", "next_requests"}
 _FAILURE_MEMBERS: Final = {"status", "count", "retry_after", "operation", "when"}
 
 
@@ -42,7 +42,6 @@ class Failure:
 class Faults:
     """All switches except visibility, which belongs to the service."""
 
-    latency: float = 0.0
     failing_keys: dict[str, int] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
 
@@ -56,40 +55,18 @@ class Faults:
 
     def clear(self) -> None:
         """Switch everything off."""
-        self.latency, self.failing_keys, self.failures = 0.0, {}, []
+        self.failing_keys, self.failures = {}, []
 
     def set(self, body: object, visibility: Visibility) -> None:
         """Take the switches that the body names; the others stay. Raises SearchError (400)."""
         if not isinstance(body, dict) or set(body) - _MEMBERS:
             raise bad_request(f"The switches are {', '.join(sorted(_MEMBERS))}.")
-        if "latency_milliseconds" in body:
-            self.latency = _whole(body["latency_milliseconds"], 0, 60_000) / 1000
         if "fail_keys" in body:
             self.failing_keys = _failing_keys(body["fail_keys"])
         if "next_requests" in body:
             self.failures = [_failure(entry) for entry in _list(body["next_requests"])]
         if "visibility" in body:
             _set_visibility(body["visibility"], visibility)
-
-    def body(self, visibility: Visibility) -> dict[str, Any]:
-        """Return the switches as they stand."""
-        mode = "held" if visibility.held else "delayed" if visibility.seconds else "immediate"
-        return {
-            "visibility": {"mode": mode, "milliseconds": round(visibility.seconds * 1000)},
-            "latency_milliseconds": round(self.latency * 1000),
-            "fail_keys": self.failing_keys,
-            "next_requests": [
-                {
-                    "status": failure.status,
-                    "count": failure.remaining,
-                    "retry_after": failure.retry_after,
-                    "operation": failure.operation,
-                    "when": "after" if failure.after else "before",
-                }
-                for failure in self.failures
-                if failure.remaining
-            ],
-        }
 
 
 def _set_visibility(body: object, visibility: Visibility) -> None:

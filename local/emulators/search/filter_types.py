@@ -1,4 +1,4 @@
-"""A filter's syntax tree against the index: fields exist and are filterable, constants fit, lambdas are Azure's.
+"""A filter's syntax tree against the index: fields exist and are filterable, constants fit.
 
 What comes out is a predicate over typed columns. Anything Azure refuses is 400 here, anything only the emulator lacks
 is 501. Sources: "OData comparison operators" and "Troubleshooting OData collection filters in Azure AI Search".
@@ -33,33 +33,17 @@ class Compare:
 
 @dataclass(frozen=True)
 class IsNull:
-    """The field has no value."""
+    """The field has no value, or the collection no element."""
 
     field: str
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """`search.in`."""
+    """`search.in`, or an `any` over strings: the field, or one of its elements, is among the values."""
 
     field: str
     values: frozenset[str]
-
-
-@dataclass(frozen=True)
-class HasElements:
-    """`field/any()`."""
-
-    field: str
-
-
-@dataclass(frozen=True)
-class ForElements:
-    """`any` or `all`; inside, a predicate that names the field stands for the element."""
-
-    field: str
-    quantifier: str
-    predicate: "Predicate"
 
 
 @dataclass(frozen=True)
@@ -83,11 +67,9 @@ class Some:
     operands: tuple["Predicate", ...]
 
 
-Predicate = Always | Compare | IsNull | OneOf | HasElements | ForElements | Inverse | Every | Some
+Predicate = Always | Compare | IsNull | OneOf | Inverse | Every | Some
 
 _MIRRORED: Final = {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge", "eq": "eq", "ne": "ne"}
-_OPPOSITE: Final = {"eq": "ne", "ne": "eq"}
-"""Only these: NaN is neither greater nor less than a number, nor the opposite of it."""
 _LITERALS: Final = {
     EdmType.STRING: {"string"},
     EdmType.BOOLEAN: {"boolean"},
@@ -219,12 +201,12 @@ class _Compiler:
         if not field.collection:
             raise _refused(f"'{node.field}' is not a collection; 'any' and 'all' need one.")
         if node.body is None:
-            return HasElements(field.name)
+            return Inverse(IsNull(field.name))
         if node.variable in self._fields:
             raise _refused(f"The range variable '{node.variable}' has the name of a field.")
-        body = _without_not(_Compiler(self._fields, field, node.variable).compile(node.body), invert=False)
-        _check_lambda(field, node.quantifier, body)
-        return ForElements(field.name, node.quantifier, body)
+        if node.quantifier == "all" or field.type is not EdmType.STRING:
+            raise not_supported("in a filter 'all', and 'any' over anything but strings,")
+        return OneOf(field.name, _wanted(_Compiler(self._fields, field, node.variable).compile(node.body)))
 
 
 def _constant(field: Field, literal: syntax.Literal) -> str | int | float | bool:
@@ -256,72 +238,19 @@ def _split(text: str, delimiters: str) -> list[str]:
     return [value for value in text.split(delimiters[0]) if value] if delimiters else [text]
 
 
-def _without_not(predicate: Predicate, *, invert: bool) -> Predicate:
-    """Push every `not` of a lambda's body down to the comparisons; it stays where there is no opposite."""
-    match predicate:
-        case Inverse(operand):
-            return _without_not(operand, invert=not invert)
-        case Every(operands) | Some(operands):
-            pushed = tuple(_without_not(operand, invert=invert) for operand in operands)
-            return Every(pushed) if isinstance(predicate, Every) != invert else Some(pushed)
-        case Compare(field, operator, constant) if invert and operator in _OPPOSITE:
-            return Compare(field, _OPPOSITE[operator], constant)
-    return Inverse(predicate) if invert else predicate
-
-
-def _check_lambda(field: Field, quantifier: str, body: Predicate) -> None:
-    """Azure's rules on lambda bodies, which differ by the type of the elements."""
-    if field.type is EdmType.STRING:
-        _check_string_lambda(quantifier, body)
-    elif field.type is EdmType.BOOLEAN:
-        if not isinstance(body, Compare):
-            raise _refused("Invalid lambda expression. A Boolean collection allows a single test with eq or ne.")
-    else:
-        _check_number_lambda(quantifier, body)
-
-
-def _check_string_lambda(quantifier: str, body: Predicate) -> None:
-    joined = Some if quantifier == "any" else Every
-    for leaf in body.operands if isinstance(body, joined) else (body,):
-        match leaf:
-            case Compare(_, operator, _) if operator == ("eq" if quantifier == "any" else "ne"):
-                continue
-            case OneOf() if quantifier == "any":
-                continue
-            case Inverse(OneOf()) if quantifier == "all":
-                continue
-            case Some() | Every():
-                if isinstance(leaf, joined):
-                    _check_string_lambda(quantifier, leaf)
-                    continue
-        raise _refused(
-            "Invalid lambda expression. Found a test for equality or inequality where the opposite was expected in a "
-            "lambda expression that iterates over a field of type Collection(Edm.String). For 'any', use expressions "
-            "of the form 'x eq y' or 'search.in(...)', joined by 'or'. For 'all', use expressions of the form "
-            "'x ne y', 'not (x eq y)', or 'not search.in(...)', joined by 'and'."
-        )
-
-
-def _check_number_lambda(quantifier: str, body: Predicate) -> None:
-    """`any` takes ORs of ANDs without `ne` in an AND, `all` takes ANDs of ORs without `eq` in an OR."""
-    outer, inner = (Some, Every) if quantifier == "any" else (Every, Some)
-    forbidden = "ne" if quantifier == "any" else "eq"
-    for group in _flat(body, outer):
-        members = _flat(group, inner)
-        for member in members:
-            leaf = member.operand if isinstance(member, Inverse) else member
-            if not isinstance(leaf, Compare) or (len(members) > 1 and leaf.operator == forbidden):
-                raise _refused(
-                    "Invalid lambda expression. Found an unsupported form of complex Boolean expression. For 'any', "
-                    "use expressions that are 'ORs of ANDs', also known as Disjunctive Normal Form. For 'all', use "
-                    "expressions that are 'ANDs of ORs', also known as Conjunctive Normal Form."
-                )
-
-
-def _flat(predicate: Predicate, kind: type[Some] | type[Every]) -> list[Predicate]:
-    if isinstance(predicate, kind):
-        return [leaf for operand in predicate.operands for leaf in _flat(operand, kind)]
-    return [predicate]
+def _wanted(body: Predicate) -> frozenset[str]:
+    """Return the strings that an `any` looks for."""
+    match body:
+        case Compare(_, "eq", constant):
+            return frozenset({str(constant)})
+        case OneOf(_, values):
+            return values
+        case Some(operands):
+            return frozenset().union(*map(_wanted, operands))
+    raise _refused(
+        "Invalid lambda expression. For 'any' over a field of type Collection(Edm.String), use expressions of the form "
+        "'x eq y' or 'search.in(...)', joined by 'or'."
+    )
 
 
 def _refused(message: str, detail: str = "InvalidFilter") -> SearchError:

@@ -24,6 +24,10 @@ DEFAULT_K: Final = 50
 TEXT_RECALL: Final = 1000
 """How many text hits take part in a hybrid query."""
 
+K1: Final = 1.2
+B: Final = 0.75
+"""The parameters of BM25, by default."""
+
 FILTER_CLAUSES: Final = 1000
 """Azure only says that hundreds of clauses are at risk; `search.in` counts as one."""
 NESTING: Final = 100

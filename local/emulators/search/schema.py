@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from local.emulators.search.analysis import ANALYZERS, DEFAULT_ANALYZER
 from local.emulators.search.errors import SearchError, bad_request, not_supported
-from local.emulators.search.limits import FIELDS_PER_INDEX, VECTOR_DIMENSIONS
+from local.emulators.search.limits import FIELDS_PER_INDEX, K1, VECTOR_DIMENSIONS, B
 from local.emulators.search.vector_profiles import check_vector_search
 
 Json = dict[str, Any]
@@ -33,13 +32,18 @@ _FIELD_MEMBERS: Final = {
     "type",
     "stored",
     "analyzer",
-    "searchAnalyzer",
-    "indexAnalyzer",
     "dimensions",
     "vectorSearchProfile",
     *_SWITCHES,
 }
-_OTHER_FIELD_MEMBERS: Final = {"normalizer", "vectorEncoding", "synonymMaps", "fields"}
+_OTHER_FIELD_MEMBERS: Final = {
+    "searchAnalyzer",
+    "indexAnalyzer",
+    "normalizer",
+    "vectorEncoding",
+    "synonymMaps",
+    "fields",
+}
 _UNSUPPORTED_TYPES: Final = {
     "Edm.GeographyPoint",
     "Edm.ComplexType",
@@ -49,7 +53,8 @@ _UNSUPPORTED_TYPES: Final = {
     "Edm.SByte",
     "Edm.Byte",
 }
-_MAY_CHANGE: Final = {"retrievable", "search_analyzer"}
+_ANALYZER: Final = "standard.lucene"
+_SIMILARITY: Final = {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity", "k1": K1, "b": B}
 
 
 class EdmType(StrEnum):
@@ -78,8 +83,6 @@ class Field:
     filterable: bool
     sortable: bool
     facetable: bool
-    index_analyzer: str = DEFAULT_ANALYZER
-    search_analyzer: str = DEFAULT_ANALYZER
     dimensions: int = 0
     """0 unless the field is a vector."""
     profile: str = ""
@@ -99,10 +102,8 @@ class Field:
         shown: Json = {"name": self.name, "type": self.type_name, **{name: getattr(self, name) for name in _SWITCHES}}
         if self.is_vector:
             return {**shown, "dimensions": self.dimensions, "vectorSearchProfile": self.profile}
-        if self.searchable and self.index_analyzer == self.search_analyzer:
-            shown["analyzer"] = self.index_analyzer
-        elif self.searchable:
-            shown.update(indexAnalyzer=self.index_analyzer, searchAnalyzer=self.search_analyzer)
+        if self.searchable:
+            shown["analyzer"] = _ANALYZER
         return shown
 
 
@@ -113,8 +114,6 @@ class IndexDefinition:
     name: str
     description: str | None
     fields: dict[str, Field]
-    k1: float
-    b: float
     vector_search: Json | None
     encryption_key: Json | None = None
     """Returned unchanged: the emulator encrypts nothing."""
@@ -130,7 +129,7 @@ class IndexDefinition:
         if self.description is not None:
             shown["description"] = self.description
         shown["fields"] = [field.body() for field in self.fields.values()]
-        shown["similarity"] = {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity", "k1": self.k1, "b": self.b}
+        shown["similarity"] = _SIMILARITY
         if self.vector_search is not None:
             shown["vectorSearch"] = self.vector_search
         if self.encryption_key is not None:
@@ -143,15 +142,16 @@ def parse_definition(body: object) -> IndexDefinition:
     if not isinstance(body, dict):
         raise _invalid("The definition must be an object.")
     _check_members(body, _INDEX_MEMBERS, _OTHER_INDEX_MEMBERS, "SearchIndex")
-    name = parse_name(body.get("name"), "index")
+    name = _name(body.get("name"))
     description = body.get("description")
     if description is not None and not isinstance(description, str):
         raise _invalid("The property 'description' must be a string.")
     profiles = check_vector_search(body.get("vectorSearch"))
-    k1, b = _similarity(body.get("similarity"))
+    if body.get("similarity") not in (None, _SIMILARITY):
+        raise not_supported("another similarity than BM25 as it is by default")
     encryption_key = _encryption_key(body.get("encryptionKey"))
     fields = _fields(body.get("fields"), profiles)
-    return IndexDefinition(name, description, fields, k1, b, body.get("vectorSearch"), encryption_key)
+    return IndexDefinition(name, description, fields, body.get("vectorSearch"), encryption_key)
 
 
 def _encryption_key(given: object) -> Json | None:
@@ -163,12 +163,11 @@ def _encryption_key(given: object) -> Json | None:
     return given
 
 
-def parse_name(name: object, kind: str) -> str:
-    """Check the name of an index or of an alias. Raises SearchError (400)."""
+def _name(name: object) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise _invalid(
-            f"Invalid {kind} name: {kind.capitalize()} name must only contain lowercase letters, digits or dashes, "
-            "cannot start or end with dashes and is limited to 128 characters (at least 2).",
+            "Invalid index name: Index name must only contain lowercase letters, digits or dashes, cannot start or end "
+            "with dashes and is limited to 128 characters (at least 2).",
             "InvalidName",
         )
     return name
@@ -181,7 +180,7 @@ def check_update(old: IndexDefinition, new: IndexDefinition) -> None:
         if successor is None:
             raise _not_allowed(f"Existing field '{field.name}' cannot be deleted.", "CannotDeleteExistingField")
         before, after = vars(field), vars(successor)
-        if any(before[attribute] != after[attribute] for attribute in before if attribute not in _MAY_CHANGE):
+        if any(before[attribute] != after[attribute] for attribute in before if attribute != "retrievable"):
             raise _not_allowed(f"Existing field '{field.name}' cannot be changed.", "CannotChangeExistingField")
     for kind in ("algorithms", "profiles"):
         kept = (new.vector_search or {}).get(kind) or []
@@ -200,24 +199,6 @@ def _check_members(body: Json, known: set[str], unsupported: set[str], type_name
             )
         if value not in (None, [], {}):
             raise not_supported(f"the property '{member}' of a {type_name}")
-
-
-def _similarity(similarity: object) -> tuple[float, float]:
-    if similarity is None:
-        return 1.2, 0.75
-    if not isinstance(similarity, dict):
-        raise _invalid("The property 'similarity' must be an object.")
-    if similarity.get("@odata.type") != "#Microsoft.Azure.Search.BM25Similarity":
-        raise not_supported("a similarity other than #Microsoft.Azure.Search.BM25Similarity")
-    k1, b = similarity.get("k1"), similarity.get("b")
-    k1, b = 1.2 if k1 is None else k1, 0.75 if b is None else b
-    if not _is_number(k1) or not _is_number(b) or k1 < 0 or not 0 <= b <= 1:
-        raise _invalid("The similarity's k1 must be at least 0 and its b between 0 and 1.")
-    return float(k1), float(b)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _fields(body: object, profiles: set[str]) -> dict[str, Field]:
@@ -251,17 +232,9 @@ def _field(body: object, profiles: set[str]) -> Field:
         raise not_supported("fields with stored = false")
     switches = _switches(name, body, edm_type, collection=collection)
     dimensions, profile = _vector(name, body, profiles, is_vector=edm_type is EdmType.SINGLE)
-    index_analyzer, search_analyzer = _analyzers(name, body, searchable=switches["searchable"] and dimensions == 0)
-    field = Field(
-        name,
-        edm_type,
-        collection,
-        index_analyzer=index_analyzer,
-        search_analyzer=search_analyzer,
-        dimensions=dimensions,
-        profile=profile,
-        **switches,
-    )
+    if body.get("analyzer") not in (None, _ANALYZER):
+        raise not_supported(f"the analyzer '{body['analyzer']}' (field '{name}')")
+    field = Field(name, edm_type, collection, dimensions=dimensions, profile=profile, **switches)
     _check_switches(field)
     return field
 
@@ -333,24 +306,6 @@ def _vector(name: str, body: Json, profiles: set[str], *, is_vector: bool) -> tu
             "UnknownVectorSearchProfile",
         )
     return dimensions, profile
-
-
-def _analyzers(name: str, body: Json, *, searchable: bool) -> tuple[str, str]:
-    both, index, search = (body.get(member) for member in ("analyzer", "indexAnalyzer", "searchAnalyzer"))
-    if (both, index, search) == (None, None, None):
-        return DEFAULT_ANALYZER, DEFAULT_ANALYZER
-    if not searchable:
-        raise _invalid(f"The field '{name}' is not searchable text and cannot have an analyzer.", "InvalidField")
-    if (both is not None and (index, search) != (None, None)) or (both is None and None in (index, search)):
-        raise _invalid(
-            f"The field '{name}' must have either 'analyzer' or both 'indexAnalyzer' and 'searchAnalyzer'.",
-            "InvalidField",
-        )
-    chosen = (both, both) if both is not None else (index, search)
-    for analyzer in chosen:
-        if analyzer not in ANALYZERS:
-            raise not_supported(f"the analyzer '{analyzer}' (field '{name}'); it has {', '.join(ANALYZERS)}")
-    return str(chosen[0]), str(chosen[1])
 
 
 def _invalid(message: str, detail: str = "") -> SearchError:

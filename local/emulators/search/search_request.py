@@ -5,39 +5,35 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from local.emulators.search.errors import SearchError, bad_expression, bad_request, not_supported
-from local.emulators.search.facets import Facet, parse_facet
 from local.emulators.search.filter_types import Predicate, compile_filter
-from local.emulators.search.highlight import DEFAULT_FRAGMENTS, Highlight
 from local.emulators.search.limits import LARGEST_SKIP, ORDER_BY_CLAUSES
 from local.emulators.search.query_syntax import Operator
 from local.emulators.search.schema import Field, Json
-from local.emulators.search.vector_request import VectorQuery, parse_filter_mode, parse_vector_queries
+from local.emulators.search.vector_request import VectorQuery, parse_vector_queries
 
-_TEXT: Final = {
+_MEMBERS: Final = {
     "search",
     "filter",
     "orderby",
     "select",
     "searchFields",
-    "highlight",
-    "highlightPreTag",
-    "highlightPostTag",
-}
-_MEMBERS: Final = _TEXT | {
     "count",
-    "facets",
     "top",
     "skip",
     "searchMode",
-    "queryType",
     "vectorQueries",
+}
+_LACKING: Final = {
+    "queryType",
     "vectorFilterMode",
     "minimumCoverage",
     "scoringStatistics",
     "sessionId",
     "debug",
-}
-_LACKING: Final = {
+    "facets",
+    "highlight",
+    "highlightPreTag",
+    "highlightPostTag",
     "scoringProfile",
     "scoringParameters",
     "semanticConfiguration",
@@ -67,13 +63,8 @@ class SearchRequest:
     filter: Predicate | None
     order_by: tuple[OrderBy, ...]
     select: tuple[Field, ...]
-    facets: tuple[Facet, ...]
-    highlights: tuple[Highlight, ...]
-    tags: tuple[str, str]
     vectors: tuple[VectorQuery, ...]
-    filter_before_vectors: bool
     count: bool
-    coverage: bool
     top: int | None
     skip: int
 
@@ -83,7 +74,6 @@ def parse_search(body: object, fields: Mapping[str, Field]) -> SearchRequest:
     if not isinstance(body, dict):
         raise bad_request("The request is invalid. Details: The body must be an object.")
     _check_members(body)
-    _check_plain_options(body)
     return SearchRequest(
         text=_string(body, "search"),
         operator=Operator.AND if _choice(body, "searchMode", ("any", "all")) == "all" else Operator.OR,
@@ -91,13 +81,8 @@ def parse_search(body: object, fields: Mapping[str, Field]) -> SearchRequest:
         filter=_filter(body, fields),
         order_by=_order_by(body, fields),
         select=parse_select(_string(body, "select"), fields),
-        facets=tuple(parse_facet(text, fields) for text in _strings(body, "facets")),
-        highlights=_highlights(body, fields),
-        tags=_tags(body),
         vectors=parse_vector_queries(body.get("vectorQueries"), fields),
-        filter_before_vectors=parse_filter_mode(body),
         count=_flag(body, "count"),
-        coverage=body.get("minimumCoverage") is not None,
         top=_number(body, "top", None),
         skip=_number(body, "skip", LARGEST_SKIP) or 0,
     )
@@ -123,32 +108,13 @@ def parse_select(text: str | None, fields: Mapping[str, Field]) -> tuple[Field, 
 def _check_members(body: Json) -> None:
     for member, value in body.items():
         if member in _LACKING:
-            if value not in (None, [], "none"):
+            if value not in (None, [], "none", "simple"):
                 raise not_supported(f"the search parameter '{member}'")
         elif member not in _MEMBERS:
             raise bad_request(
                 f"The request is invalid. Details: parameters : The parameter '{member}' in the request payload is not "
                 "a valid parameter for the operation 'search'."
             )
-
-
-def _check_plain_options(body: Json) -> None:
-    """Check the options that change nothing here: one replica, one shard, always fully covered."""
-    query_type = _choice(body, "queryType", ("simple", "full", "semantic"))
-    if query_type not in (None, "simple"):
-        raise not_supported(f"queryType '{query_type}'")
-    debug = _string(body, "debug")
-    if debug not in (None, "disabled"):
-        raise not_supported(f"debug '{debug}'")
-    _choice(body, "scoringStatistics", ("local", "global"))
-    session = _string(body, "sessionId")
-    if session is not None and session.startswith("_"):
-        raise bad_request("The sessionId cannot start with '_'.\r\nParameter name: sessionId")
-    coverage = body.get("minimumCoverage")
-    if coverage is not None and (isinstance(coverage, bool) or not isinstance(coverage, int | float)):
-        raise _wrong_type("minimumCoverage", "a number")
-    if coverage is not None and not 0 <= coverage <= 100:
-        raise bad_request("The value must be between 0 and 100.\r\nParameter name: minimumCoverage")
 
 
 def _search_fields(body: Json, fields: Mapping[str, Field]) -> tuple[Field, ...]:
@@ -193,28 +159,6 @@ def _clause(text: str, fields: Mapping[str, Field]) -> OrderBy:
     return OrderBy(field, direction == "desc")
 
 
-def _highlights(body: Json, fields: Mapping[str, Field]) -> tuple[Highlight, ...]:
-    found = []
-    for text in _names(_string(body, "highlight")):
-        name, dash, count = text.partition("-")
-        field = _known(name, fields, "highlight")
-        if not field.searchable or field.is_vector:
-            raise bad_request(f"The field '{name}' is not searchable text.\r\nParameter name: highlight")
-        if dash and not (count.isascii() and count.isdigit() and int(count) > 0):
-            raise bad_request(f"'{text}' does not end in a number of highlights.\r\nParameter name: highlight")
-        found.append(Highlight(field, int(count) if dash else DEFAULT_FRAGMENTS))
-    return tuple(found)
-
-
-def _tags(body: Json) -> tuple[str, str]:
-    before, after = _string(body, "highlightPreTag"), _string(body, "highlightPostTag")
-    if (before is None) != (after is None):
-        raise bad_request(
-            "highlightPreTag and highlightPostTag must be set together.\r\nParameter name: highlightPreTag"
-        )
-    return ("<em>", "</em>") if before is None or after is None else (before, after)
-
-
 def _known(name: str, fields: Mapping[str, Field], parameter: str) -> Field:
     field = fields.get(name)
     if field is None:
@@ -233,13 +177,6 @@ def _string(body: Json, member: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise _wrong_type(member, "a string")
-
-
-def _strings(body: Json, member: str) -> list[str]:
-    value = body.get(member) or []
-    if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
-        return value
-    raise _wrong_type(member, "a list of strings")
 
 
 def _choice(body: Json, member: str, choices: tuple[str, ...]) -> str | None:

@@ -1,19 +1,16 @@
-"""A search over the documents in memory: candidates, scores, order, page, facets, highlights."""
+"""A search over the documents in memory: candidates, scores, order, page."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from local.emulators.search.columns import Mask, NumberColumn, Rows
 from local.emulators.search.document_index import DocumentIndex
-from local.emulators.search.facets import count_facet
 from local.emulators.search.filter_evaluation import evaluate
 from local.emulators.search.fusion import fuse
-from local.emulators.search.highlight import fragments
 from local.emulators.search.limits import DEFAULT_PAGE, LARGEST_PAGE, LARGEST_SKIP, TEXT_RECALL
-from local.emulators.search.query_syntax import Query, parse
 from local.emulators.search.schema import Field
 from local.emulators.search.search_request import OrderBy, SearchRequest
 from local.emulators.search.text_index import Scores
@@ -27,7 +24,6 @@ class Hit:
 
     score: float
     fields: dict[str, Any]
-    highlights: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,6 @@ class SearchResult:
 
     hits: list[Hit]
     count: int
-    facets: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     next_skip: int | None = None
     """Where the next page begins, when the page is shorter than what was asked for."""
     next_top: int | None = None
@@ -49,13 +44,12 @@ def search(index: DocumentIndex, request: SearchRequest) -> SearchResult:
     page = min(page, LARGEST_PAGE)
     order = _ordered(index, request.order_by, rows, scores, request.skip + page)
     chosen = order[request.skip : request.skip + page]
-    parsed = _parsed_for_highlights(index, request)
     hits = [
-        Hit(float(scores[at]), index.shown(row, request.select), _highlights(index, request, parsed, row))
+        Hit(float(scores[at]), index.shown(row, request.select))
         for at, row in zip(chosen.tolist(), rows[chosen].tolist(), strict=True)
     ]
     next_skip, next_top = _continuation(request, len(rows), page)
-    return SearchResult(hits, len(rows), _facets(index, request, rows), next_skip, next_top)
+    return SearchResult(hits, len(rows), next_skip, next_top)
 
 
 def _continuation(request: SearchRequest, count: int, page: int) -> tuple[int | None, int | None]:
@@ -93,10 +87,8 @@ def _text_hits(index: DocumentIndex, request: SearchRequest, kept: Mask, text: s
 
 def _nearest(index: DocumentIndex, request: SearchRequest, kept: Mask, position: int) -> tuple[Rows, Scores, float]:
     query = request.vectors[position]
-    allowed = kept if request.filter_before_vectors else index.alive()
-    rows, scores = index.vectors[query.field.name].nearest(query.vector, query.k, allowed)
-    selected = kept[rows]
-    return rows[selected], scores[selected], query.weight
+    rows, scores = index.vectors[query.field.name].nearest(query.vector, query.k, kept)
+    return rows, scores, query.weight
 
 
 def _ordered(index: DocumentIndex, clauses: Sequence[OrderBy], rows: Rows, scores: Scores, needed: int) -> Rows:
@@ -125,28 +117,3 @@ def _string_ranks(index: DocumentIndex, declared: Field, rows: Rows) -> Rows:
     distinct = sorted({value for value in values if value is not None})
     rank = {value: position + 1 for position, value in enumerate(distinct)}
     return np.array([0 if value is None else rank[value] for value in values], dtype=np.int64)
-
-
-def _facets(index: DocumentIndex, request: SearchRequest, rows: Rows) -> dict[str, list[dict[str, Any]]]:
-    if not request.facets:
-        return {}
-    documents = [index.values(row) for row in rows.tolist()]
-    return {facet.field.name: count_facet(facet, documents) for facet in request.facets}
-
-
-def _parsed_for_highlights(index: DocumentIndex, request: SearchRequest) -> Query | None:
-    if not request.highlights or request.text is None:
-        return None
-    texts = index.texts(request.search_fields)
-    return parse(request.text, request.operator, lambda part: any(text.terms_of(part) for text in texts))
-
-
-def _highlights(index: DocumentIndex, request: SearchRequest, parsed: Query | None, row: int) -> dict[str, list[str]]:
-    found = {}
-    for highlight in request.highlights if parsed is not None else ():
-        value = index.values(row)[highlight.field.name]
-        values = value if isinstance(value, list) else [] if value is None else [value]
-        marked = fragments(parsed, highlight, values, request.tags) if parsed is not None else []
-        if marked:
-            found[highlight.field.name] = marked
-    return found

@@ -11,7 +11,6 @@ from typing import Final
 from local.emulators.search.app import create_app
 from local.emulators.search.faults import Faults
 from local.emulators.search.service import SearchService
-from local.emulators.search.shell import Keys
 from local.emulators.search.storage import Storage, StorageBusyError
 from local.emulators.serving import serve
 
@@ -29,8 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(f"The search emulator cannot start: {error}.")
     with contextlib.closing(storage):
         service = SearchService(storage, time.monotonic)
-        keys = Keys(options.api_key or [DEFAULT_ADMIN_KEY], options.query_key)
-        serve(create_app(service, keys, Faults()), port=options.port, name="search emulator")
+        serve(create_app(service, options.api_key, Faults()), port=options.port, name="search emulator")
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -39,8 +37,5 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="0 picks a free one (default: %(default)s)")
     parser.add_argument("--data", type=Path, help="directory of the data; without it everything is in memory")
-    parser.add_argument(
-        "--api-key", action="append", help=f"an admin key; may be repeated (default: {DEFAULT_ADMIN_KEY})"
-    )
-    parser.add_argument("--query-key", action="append", default=[], help="a key that may only read documents")
+    parser.add_argument("--api-key", default=DEFAULT_ADMIN_KEY, help="the admin key (default: %(default)s)")
     return parser.parse_args(arguments)

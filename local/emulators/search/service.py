@@ -1,4 +1,4 @@
-"""The search service: indexes and aliases by name, batches made durable, then visible.
+"""The search service: indexes by name, batches made durable, then visible.
 
 Not thread-safe: one caller at a time.
 """
@@ -20,7 +20,7 @@ from local.emulators.search.documents import (
     uploaded,
 )
 from local.emulators.search.errors import SearchError, bad_request, not_found
-from local.emulators.search.schema import IndexDefinition, Json, check_update, parse_definition, parse_name
+from local.emulators.search.schema import IndexDefinition, Json, check_update, parse_definition
 from local.emulators.search.search_request import SearchRequest
 from local.emulators.search.searching import SearchResult, search
 from local.emulators.search.storage import Storage
@@ -50,19 +50,6 @@ class HostedIndex:
 
 
 @dataclass(frozen=True)
-class Alias:
-    """A second name for an index."""
-
-    name: str
-    etag: str
-    index: str
-
-    def body(self) -> Json:
-        """Return the alias as Azure shows it."""
-        return {"@odata.etag": self.etag, "name": self.name, "indexes": [self.index]}
-
-
-@dataclass(frozen=True)
 class ActionResult:
     """The result of one action."""
 
@@ -80,25 +67,6 @@ class ActionResult:
         }
 
 
-@dataclass(frozen=True)
-class Condition:
-    """The If-Match and If-None-Match of a request, unquoted."""
-
-    if_match: str | None = None
-    if_none_match: str | None = None
-
-    def check(self, etag: str | None) -> None:
-        """Raise SearchError (412) unless the condition holds; `etag` is None when there is nothing yet."""
-        wanted, unwanted = self.if_match, self.if_none_match
-        etag = None if etag is None else etag.strip('"')
-        fails = wanted is not None and (etag is None or wanted not in ("*", etag))
-        fails = fails or (unwanted is not None and etag is not None and unwanted in ("*", etag))
-        if fails:
-            raise SearchError(
-                412, "ConditionNotMet", "The precondition given in one of the request headers evaluated to false."
-            )
-
-
 class SearchService:
     """Everything behind the HTTP shell."""
 
@@ -114,29 +82,23 @@ class SearchService:
             for document in storage.documents(number):
                 hosted.documents.put(Document(document.key, {**empty, **document.values}, document.vectors))
             self._indexes[definition.name] = hosted
-        self._aliases = {name: Alias(name, etag, index) for name, etag, index in storage.aliases()}
 
     def indexes(self) -> list[HostedIndex]:
         """Return every index by name."""
         return [self._indexes[name] for name in sorted(self._indexes)]
 
-    def index(self, name: str) -> HostedIndex:
-        """Return an index by its name, not through an alias. Raises SearchError (404)."""
+    def resolve(self, name: str) -> HostedIndex:
+        """Return an index with the changes that are due visible. Raises SearchError (404)."""
         if name not in self._indexes:
             raise not_found(f"No index with the name '{name}' was found in the service 'emulator'.")
-        return self._indexes[name]
-
-    def resolve(self, name: str) -> HostedIndex:
-        """Return an index by its name or an alias, with the changes that are due visible. Raises SearchError (404)."""
-        alias = self._aliases.get(name)
-        hosted = self.index(alias.index if alias is not None else name)
+        hosted = self._indexes[name]
         self._show_due(hosted, everything=False)
         return hosted
 
     def create_index(self, body: object) -> HostedIndex:
         """Create an index. Raises SearchError, 400 when the name is taken."""
         definition = parse_definition(body)
-        if definition.name in self._indexes or definition.name in self._aliases:
+        if definition.name in self._indexes:
             message = f"Cannot create index '{definition.name}' because it already exists."
             raise SearchError(
                 400, "ResourceNameAlreadyInUse", message, details=(("CannotCreateExistingIndex", message),)
@@ -147,18 +109,14 @@ class SearchService:
         self._indexes[definition.name] = hosted
         return hosted
 
-    def put_index(self, name: str, body: object, condition: Condition) -> tuple[HostedIndex, bool]:
+    def put_index(self, name: str, body: object) -> tuple[HostedIndex, bool]:
         """Create or update an index; say whether it was created. Raises SearchError."""
         definition = parse_definition(body)
-        target = self._aliases[name].index if name in self._aliases else name
-        if definition.name not in (name, target):
+        if definition.name != name:
             raise bad_request(f"The index name in the URL '{name}' does not match the one in the body.")
-        hosted = self._indexes.get(target)
-        condition.check(None if hosted is None else hosted.etag)
+        hosted = self._indexes.get(name)
         if hosted is None:
             return self.create_index(body), True
-        if definition.name != hosted.definition.name:
-            definition = parse_definition({**definition.body(), "name": hosted.definition.name})
         check_update(hosted.definition, definition)
         etag = _new_etag()
         self._storage.update_index(hosted.number, definition, etag)
@@ -167,58 +125,11 @@ class SearchService:
         hosted.documents.redefine(definition)
         return hosted, False
 
-    def delete_index(self, name: str, condition: Condition) -> None:
-        """Delete an index with its documents. Raises SearchError: 404, 412, 400 while an alias points at it."""
-        if name not in self._indexes and condition.if_match is not None:
-            condition.check(None)
-        hosted = self.index(name)
-        condition.check(hosted.etag)
-        pointing = sorted(alias.name for alias in self._aliases.values() if alias.index == name)
-        if pointing:
-            raise bad_request(
-                f"The index '{name}' cannot be deleted while an alias is mapped to it. Delete or remap: "
-                f"{', '.join(pointing)}.",
-                code="OperationNotAllowed",
-            )
+    def delete_index(self, name: str) -> None:
+        """Delete an index with its documents. Raises SearchError (404)."""
+        hosted = self.resolve(name)
         self._storage.delete_index(hosted.number)
         del self._indexes[name]
-
-    def aliases(self) -> list[Alias]:
-        """Return every alias by name."""
-        return [self._aliases[name] for name in sorted(self._aliases)]
-
-    def alias(self, name: str) -> Alias:
-        """Return an alias. Raises SearchError (404)."""
-        if name not in self._aliases:
-            raise not_found(f"No alias with the name '{name}' was found in the service 'emulator'.")
-        return self._aliases[name]
-
-    def create_alias(self, body: object) -> Alias:
-        """Create an alias. Raises SearchError, 400 when the name is taken."""
-        name, index = self._parse_alias(body)
-        if name in self._aliases or name in self._indexes:
-            message = f"Cannot create alias '{name}' because it already exists."
-            raise SearchError(400, "ResourceNameAlreadyInUse", message)
-        return self._keep_alias(name, index)
-
-    def put_alias(self, name: str, body: object, condition: Condition) -> tuple[Alias, bool]:
-        """Create or switch an alias; say whether it was created. Raises SearchError."""
-        named, index = self._parse_alias(body)
-        if named != name:
-            raise bad_request(f"The alias name in the URL '{name}' does not match the one in the body '{named}'.")
-        existing = self._aliases.get(name)
-        condition.check(None if existing is None else existing.etag)
-        if existing is None:
-            return self.create_alias(body), True
-        return self._keep_alias(name, index), False
-
-    def delete_alias(self, name: str, condition: Condition) -> None:
-        """Delete an alias. Raises SearchError: 404, 412."""
-        if name not in self._aliases and condition.if_match is not None:
-            condition.check(None)
-        condition.check(self.alias(name).etag)
-        self._storage.delete_alias(name)
-        del self._aliases[name]
 
     def apply(self, hosted: HostedIndex, body: object, failing: dict[str, int]) -> list[ActionResult]:
         """Apply a batch: all that succeeds is durable on return. `failing` are keys to refuse, with their status."""
@@ -246,10 +157,6 @@ class SearchService:
     def catch_up(self) -> int:
         """Make every durable change visible; return how many there were."""
         return sum(self._show_due(hosted, everything=True) for hosted in self._indexes.values())
-
-    def storage_size(self, hosted: HostedIndex) -> int:
-        """Return the bytes of an index's documents."""
-        return self._storage.size(hosted.number)
 
     def _apply_one(
         self, hosted: HostedIndex, action: Action, failing: dict[str, int], changes: list[tuple[str, Document | None]]
@@ -286,25 +193,6 @@ class SearchService:
                 hosted.documents.put(document)
             shown += 1
         return shown
-
-    def _parse_alias(self, body: object) -> tuple[str, str]:
-        if not isinstance(body, dict) or {key for key in body if not key.startswith("@odata.")} != {"name", "indexes"}:
-            raise bad_request("The request is invalid. Details: alias : An alias has a name and indexes.")
-        indexes = body["indexes"]
-        if not isinstance(indexes, list) or len(indexes) != 1 or not isinstance(indexes[0], str):
-            raise bad_request("The request is invalid. Details: alias : An alias must name exactly one index.")
-        if indexes[0] not in self._indexes:
-            raise bad_request(
-                f"The request is invalid. Details: alias : The index '{indexes[0]}' does not exist.",
-                detail="InvalidAliasIndex",
-            )
-        return parse_name(body["name"], "alias"), indexes[0]
-
-    def _keep_alias(self, name: str, index: str) -> Alias:
-        alias = Alias(name, _new_etag(), index)
-        self._storage.put_alias(name, alias.etag, index)
-        self._aliases[name] = alias
-        return alias
 
 
 def _new_etag() -> str:

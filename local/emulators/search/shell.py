@@ -3,9 +3,8 @@
 A handler is given a `Call` and returns a response or raises SearchError.
 """
 
-import asyncio
 import hmac
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
@@ -15,34 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from local.emulators.search.errors import SearchError, bad_request
+from local.emulators.search.errors import SearchError, bad_request, not_supported
 from local.emulators.search.faults import Faults
 from local.emulators.search.limits import BODY_BYTES
-from local.emulators.search.service import Condition, SearchService
+from local.emulators.search.service import SearchService
 
 API_VERSIONS: Final = ("2024-07-01", "2025-09-01", "2026-04-01")
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The api keys: admin keys may do everything, query keys may only read documents."""
-
-    admin: Collection[str]
-    query: Collection[str] = ()
-
-    def check(self, key: str | None, *, admin: bool) -> None:
-        """Raise SearchError: 401 without a key, 403 with one that does not do."""
-        if key is None:
-            raise SearchError(
-                401, "Unauthorized", "The request has no api-key header; the emulator takes nothing else."
-            )
-        good = _is_among(key, self.admin) or (not admin and _is_among(key, self.query))
-        if not good:
-            raise SearchError(403, "Forbidden", "The api-key is wrong, or is a query key where an admin key is needed.")
-
-
-def _is_among(key: str, keys: Collection[str]) -> bool:
-    return any(hmac.compare_digest(key.encode(), known.encode()) for known in keys)
 
 
 @dataclass(frozen=True)
@@ -64,12 +41,6 @@ class Call:
         """Return a part of the path."""
         return str(self.request.path_params[parameter]).replace("''", "'")
 
-    @property
-    def condition(self) -> Condition:
-        """The If-Match and If-None-Match headers."""
-        found = [self.request.headers.get(header) for header in ("if-match", "if-none-match")]
-        return Condition(*(None if value is None else value.strip('"') for value in found))
-
     def options(self, *known: str) -> dict[str, str]:
         """Return the query parameters besides api-version. Raises SearchError (400) for unknown ones."""
         given = {name: value for name, value in self.request.query_params.items() if name != "api-version"}
@@ -86,18 +57,18 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Shell:
     """Turns handlers into endpoints."""
 
-    def __init__(self, service: SearchService, keys: Keys, faults: Faults) -> None:
-        """The service, who may use it, and what goes wrong on purpose."""
+    def __init__(self, service: SearchService, key: str, faults: Faults) -> None:
+        """The service, the api-key that opens it, and what goes wrong on purpose."""
         self.service = service
-        self.keys = keys
+        self._key = key
         self.faults = faults
 
-    def endpoint(self, handler: Handler, operation: str, *, admin: bool) -> Endpoint:
+    def endpoint(self, handler: Handler, operation: str) -> Endpoint:
         """Return an endpoint of Azure's API."""
 
         async def answer(request: Request) -> Response:
             try:
-                response = await self._answer(request, handler, operation, admin=admin)
+                response = await self._answer(request, handler, operation)
             except SearchError as error:
                 response = error_response(error)
             return _with_request_ids(request, response)
@@ -105,23 +76,32 @@ class Shell:
         return answer
 
     def control(self, handler: Handler) -> Endpoint:
-        """Return an endpoint of the emulator itself: no api-version, no faults, an admin key."""
+        """Return an endpoint of the emulator itself: no api-version and no faults."""
 
         async def answer(request: Request) -> Response:
             try:
-                self.keys.check(request.headers.get("api-key"), admin=True)
+                self._check_key(request)
                 return handler(Call(request, await _content(request)))
             except SearchError as error:
                 return error_response(error)
 
         return answer
 
-    async def _answer(self, request: Request, handler: Handler, operation: str, *, admin: bool) -> Response:
+    def _check_key(self, request: Request) -> None:
+        given = request.headers.get("api-key")
+        if given is None:
+            raise SearchError(
+                401, "Unauthorized", "The request has no api-key header; the emulator takes nothing else."
+            )
+        if not hmac.compare_digest(given.encode(), self._key.encode()):
+            raise SearchError(403, "Forbidden", "The api-key is wrong.")
+
+    async def _answer(self, request: Request, handler: Handler, operation: str) -> Response:
         content = await _content(request)
-        self.keys.check(request.headers.get("api-key"), admin=admin)
+        self._check_key(request)
         _check_version(request)
-        if self.faults.latency:
-            await asyncio.sleep(self.faults.latency)
+        if {"if-match", "if-none-match"} & set(request.headers):
+            raise not_supported("a request with a condition")
         failure = self.faults.take(operation)
         if failure is None:
             return handler(Call(request, content))

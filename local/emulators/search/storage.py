@@ -1,4 +1,4 @@
-"""Indexes, aliases and documents on disk, in one SQLite file.
+"""Indexes and documents on disk, in one SQLite file.
 
 A batch is one transaction, committed before it is answered: a killed process loses nothing that was acknowledged (a
 crash of the whole machine may lose the last moments). Only one process can have the file open.
@@ -18,7 +18,6 @@ from local.emulators.search.schema import IndexDefinition, Json, parse_definitio
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS indexes (number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE,
     etag TEXT NOT NULL, definition BLOB NOT NULL);
-CREATE TABLE IF NOT EXISTS aliases (name TEXT PRIMARY KEY, etag TEXT NOT NULL, index_name TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS documents (sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     number INTEGER NOT NULL REFERENCES indexes ON DELETE CASCADE, key TEXT NOT NULL, content BLOB NOT NULL,
     UNIQUE (number, key));
@@ -82,18 +81,6 @@ class Storage:
         self._database.execute("DELETE FROM indexes WHERE number = ?", (number,))
         self._empty_log()
 
-    def aliases(self) -> list[tuple[str, str, str]]:
-        """Return name, ETag and index of every alias."""
-        return self._database.execute("SELECT name, etag, index_name FROM aliases ORDER BY name").fetchall()
-
-    def put_alias(self, name: str, etag: str, index_name: str) -> None:
-        """Add or replace an alias."""
-        self._database.execute("INSERT OR REPLACE INTO aliases VALUES (?, ?, ?)", (name, etag, index_name))
-
-    def delete_alias(self, name: str) -> None:
-        """Remove an alias."""
-        self._database.execute("DELETE FROM aliases WHERE name = ?", (name,))
-
     def documents(self, number: int) -> Iterator[Document]:
         """Yield every document of an index in order of arrival."""
         rows = self._database.execute(
@@ -108,18 +95,6 @@ class Storage:
             "SELECT sequence, key, content FROM documents WHERE number = ? AND key = ?", (number, key)
         ).fetchone()
         return None if row is None else self._document(*row)
-
-    def count(self, number: int) -> int:
-        """Return the number of documents."""
-        found = self._database.execute("SELECT count(*) FROM documents WHERE number = ?", (number,)).fetchone()
-        return int(found[0])
-
-    def size(self, number: int) -> int:
-        """Return the bytes of the documents, without their vectors."""
-        found = self._database.execute(
-            "SELECT coalesce(sum(length(content)), 0) FROM documents WHERE number = ?", (number,)
-        ).fetchone()
-        return int(found[0])
 
     def begin(self) -> None:
         """Begin the transaction of a batch."""

@@ -19,8 +19,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from local.emulators.search.analysis import ANALYZERS, normalized_prefix
+from local.emulators.search.analysis import lower, terms
 from local.emulators.search.columns import GrowingArray, Mask, Rows
+from local.emulators.search.limits import K1, B
 
 _GAP: Final = 0xFFFFFFFF
 """The gap between the values of a collection, so that no phrase spans two of them."""
@@ -41,11 +42,8 @@ class _Numbered(dict[str, int]):
 class TextIndex:
     """The terms of one field."""
 
-    def __init__(self, index_analyzer: str, search_analyzer: str, *, k1: float, b: float) -> None:
-        """Analyzers by name."""
-        self._analyze = ANALYZERS[index_analyzer]
-        self._search_analyzer = search_analyzer
-        self._k1, self._b = k1, b
+    def __init__(self) -> None:
+        """An empty index."""
         self._terms = _Numbered()
         self._sorted: list[str] = []
         self._rows: list[array[int]] = []
@@ -62,7 +60,7 @@ class TextIndex:
         for value in values:
             if tokens:
                 tokens.append(_GAP)
-            tokens.extend([self._terms[token.term] for token in self._analyze(value)])
+            tokens.extend([self._terms[term] for term in terms(value)])
         row = len(self._tokens)
         self._make_room()
         counts = Counter(tokens)
@@ -87,10 +85,6 @@ class TextIndex:
         self._total_length -= length
         self._tokens[row] = array("I")
 
-    def terms_of(self, text: str) -> list[str]:
-        """Return the terms of a query text."""
-        return [token.term for token in ANALYZERS[self._search_analyzer](text)]
-
     def match_term(self, term: str, allowed: Mask) -> tuple[Rows, Scores]:
         """Return the allowed rows with the term, and their scores."""
         number = self._terms.get(term)
@@ -101,9 +95,9 @@ class TextIndex:
         kept = allowed[rows]
         return self._scored(rows[kept], frequencies[kept], self._weight(number))
 
-    def match_phrase(self, terms: Sequence[str], allowed: Mask) -> tuple[Rows, Scores]:
-        """Return the allowed rows where the terms stand side by side, scored as one rare term."""
-        numbers = [self._terms.get(term) for term in terms]
+    def match_phrase(self, phrase: Sequence[str], allowed: Mask) -> tuple[Rows, Scores]:
+        """Return the allowed rows where the terms of the phrase stand side by side, scored as one rare term."""
+        numbers = [self._terms.get(term) for term in phrase]
         known = [number for number in numbers if number is not None]
         if len(known) < len(numbers) or not known:
             return _NOTHING
@@ -112,8 +106,8 @@ class TextIndex:
             has_term = np.zeros(len(allowed), dtype=np.bool_)
             has_term[np.frombuffer(self._rows[number], dtype=np.int64)] = True
             candidates &= has_term
-        phrase = array("I", known).tobytes()
-        hits = ((row, _count(self._tokens[row], phrase)) for row in np.flatnonzero(candidates).tolist())
+        encoded = array("I", known).tobytes()
+        hits = ((row, _count(self._tokens[row], encoded)) for row in np.flatnonzero(candidates).tolist())
         found = [(row, count) for row, count in hits if count]
         if not found:
             return _NOTHING
@@ -122,7 +116,7 @@ class TextIndex:
 
     def match_prefix(self, prefix: str, allowed: Mask) -> tuple[Rows, Scores]:
         """Return the allowed rows with a term that begins so, each with score 1."""
-        wanted = normalized_prefix(self._search_analyzer, prefix)
+        wanted = lower(prefix)  # a prefix is not broken into words
         if len(self._sorted) < len(self._terms):
             self._sorted = sorted(self._terms)
         mask = np.zeros(len(allowed), dtype=np.bool_)
@@ -150,8 +144,8 @@ class TextIndex:
             return _NOTHING
         average = self._total_length / self._documents
         lengths = self._lengths.view()[rows]
-        saturation = self._k1 * (1 - self._b + self._b * lengths / average)
-        return rows, weight * frequencies * (self._k1 + 1) / (frequencies + saturation)
+        saturation = K1 * (1 - B + B * lengths / average)
+        return rows, weight * frequencies * (K1 + 1) / (frequencies + saturation)
 
 
 def _count(tokens: "array[int]", phrase: bytes) -> int:

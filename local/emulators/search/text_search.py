@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from local.emulators.search.analysis import terms
 from local.emulators.search.columns import Mask, Rows
 from local.emulators.search.query_syntax import (
     Combined,
@@ -44,7 +45,7 @@ class TextSearch:
 
     def run(self, text: str) -> Matches:
         """Return the matches of a text. Raises SearchError (400) when it exceeds a limit."""
-        query = parse(text, self._default, lambda part: any(index.terms_of(part) for index in self._indexes))
+        query = parse(text, self._default, lambda part: bool(terms(part)))
         return self._matches(query)
 
     def _matches(self, query: Query) -> Matches:
@@ -64,15 +65,14 @@ class TextSearch:
                 return self._leaf(query)
 
     def _leaf(self, query: Word | Phrase) -> Matches:
-        found = self._nothing()
+        found, wanted = self._nothing(), terms(query.text)
         for index in self._indexes:
-            terms = index.terms_of(query.text)
-            if isinstance(query, Phrase) and len(terms) > 1:
-                self._add(found, index.match_phrase(terms, self._allowed))
-            elif len(terms) == 1:
-                self._add(found, index.match_term(terms[0], self._allowed))
-            elif terms:
-                several = _combined(self._default, [self._term(index, term) for term in terms])
+            if isinstance(query, Phrase) and len(wanted) > 1:
+                self._add(found, index.match_phrase(wanted, self._allowed))
+            elif len(wanted) == 1:
+                self._add(found, index.match_term(wanted[0], self._allowed))
+            elif wanted:
+                several = _combined(self._default, [self._term(index, term) for term in wanted])
                 found = Matches(found.mask | several.mask, found.scores + several.scores)
         return found
 

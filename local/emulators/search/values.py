@@ -84,12 +84,6 @@ def comparable(edm_type: EdmType, value: Value) -> int | float:
     return value
 
 
-def sort_number(edm_type: EdmType, value: Value) -> int | float:
-    """Return the number by which a value sorts: as it compares, with NaN below everything."""
-    number = comparable(edm_type, value)
-    return -math.inf if math.isnan(number) else number
-
-
 def parse_vector(field: Field, value: Any) -> Vector:
     """Return a vector of the field. Raises ValueError with a sentence when it does not fit."""
     if not isinstance(value, list) or not set(map(type, value)) <= {int, float}:

@@ -52,10 +52,6 @@ class VectorIndex:
         best = best_first(cosines, rows[positions], k)
         return rows[positions][best], 1.0 / (2.0 - cosines[best])
 
-    def size(self) -> int:
-        """Return the bytes the vectors take."""
-        return len(self._rows) * self._matrix.shape[1] * self._matrix.itemsize
-
 
 def best_first(scores: Scores, rows: Rows, count: int) -> Rows:
     """Return the positions of the `count` highest scores, best first, the earlier row first among equals."""

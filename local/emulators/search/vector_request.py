@@ -23,14 +23,6 @@ class VectorQuery:
     weight: float
 
 
-def parse_filter_mode(body: Json) -> bool:
-    """Return whether the filter comes before the vector search; with one shard both post-filters are the same."""
-    mode = body.get("vectorFilterMode")
-    if mode not in (None, "preFilter", "postFilter", "strictPostFilter"):
-        raise _refused(f"'{mode}' is not one of preFilter, postFilter, strictPostFilter.", "vectorFilterMode")
-    return mode in (None, "preFilter")
-
-
 def parse_vector_queries(body: object, fields: Mapping[str, Field]) -> tuple[VectorQuery, ...]:
     """Check the vector queries. Raises SearchError (400 or 501)."""
     if body is None:

@@ -38,16 +38,7 @@ class Forgotten:
     until: float
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
-    """A session's state was set, or, with None, taken away."""
-
-    queue: str
-    session_id: str
-    state: bytes | None
-
-
-Change = Put | Removed | Remembered | Forgotten | SessionState
+Change = Put | Removed | Remembered | Forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +50,3 @@ class Kept:
     """In the order of their sequence numbers."""
     remembered: list[tuple[str, float]]
     """In the order of their times."""
-    session_states: dict[str, bytes]

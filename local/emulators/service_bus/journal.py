@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from local.emulators.service_bus.changes import Change, Forgotten, Kept, Put, Remembered, Removed, SessionState
+from local.emulators.service_bus.changes import Change, Forgotten, Kept, Put, Remembered, Removed
 from local.emulators.service_bus.messages import Burial, Content, Message, State
 
 _SCHEMA: Final = """
@@ -22,8 +22,6 @@ CREATE TABLE IF NOT EXISTS messages (queue TEXT NOT NULL, sequence INTEGER NOT N
     header BLOB NOT NULL, annotations BLOB NOT NULL, bare BLOB NOT NULL, PRIMARY KEY (queue, sequence));
 CREATE TABLE IF NOT EXISTS remembered (queue TEXT NOT NULL, message_id TEXT NOT NULL, at REAL NOT NULL,
     PRIMARY KEY (queue, message_id)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS session_states (queue TEXT NOT NULL, session_id TEXT NOT NULL, state BLOB NOT NULL,
-    PRIMARY KEY (queue, session_id)) WITHOUT ROWID;
 """
 _COLUMNS: Final = (
     "sequence, first_sequence, enqueued_at, expires_at, state, deliveries, buried, reason, description, "
@@ -67,8 +65,7 @@ class Journal:
         remembered = self._database.execute(
             "SELECT message_id, at FROM remembered WHERE queue = ? ORDER BY at", (queue,)
         ).fetchall()
-        states = self._database.execute("SELECT session_id, state FROM session_states WHERE queue = ?", (queue,))
-        return Kept(found[0] if found else 0, [_message(row) for row in messages], remembered, dict(states.fetchall()))
+        return Kept(found[0] if found else 0, [_message(row) for row in messages], remembered)
 
     def write(self, changes: Sequence[Change]) -> None:
         """Make the changes durable, all or none."""
@@ -92,10 +89,6 @@ class Journal:
                 execute("INSERT OR REPLACE INTO remembered VALUES (?, ?, ?)", (queue, message_id, at))
             case Forgotten(queue, until):
                 execute("DELETE FROM remembered WHERE queue = ? AND at <= ?", (queue, until))
-            case SessionState(queue, session_id, None):
-                execute("DELETE FROM session_states WHERE queue = ? AND session_id = ?", (queue, session_id))
-            case SessionState(queue, session_id, state):
-                execute("INSERT OR REPLACE INTO session_states VALUES (?, ?, ?)", (queue, session_id, state))
 
     def _put(self, queue: str, message: Message) -> None:
         content, burial = message.content, message.burial

@@ -13,7 +13,6 @@ from proton import Array, Connection, Data, Link
 from local.emulators.service_bus.errors import ARGUMENT_ERROR, NOT_IMPLEMENTED, SESSION_LOCK_LOST, RefusedError
 from local.emulators.service_bus.queues import Queue
 from local.emulators.service_bus.sections import milliseconds, read_contents, write_message
-from local.emulators.service_bus.sessions import Session
 
 Body = dict[str, Any]
 Answer = Body | None
@@ -81,26 +80,11 @@ def _settle(queue: Queue, body: Body, _connection: Connection) -> Answer:
 
 
 def _renew_session(queue: Queue, body: Body, connection: Connection) -> Answer:
-    _held(queue, body, connection)
-    return {"expiration": milliseconds(queue.renew_session(body["session-id"]))}
-
-
-def _set_session_state(queue: Queue, body: Body, connection: Connection) -> Answer:
-    _held(queue, body, connection)
-    queue.set_session_state(body["session-id"], body["session-state"])
-    return {}
-
-
-def _get_session_state(queue: Queue, body: Body, connection: Connection) -> Answer:
-    return {"session-state": _held(queue, body, connection).state}
-
-
-def _held(queue: Queue, body: Body, connection: Connection) -> Session:
-    """The session, which a receiver on the same connection must hold."""
+    """Renew the session's lock, which a receiver on the same connection must hold."""
     session = queue.session(body["session-id"])
     if not isinstance(session.holder, Link) or session.holder.connection != connection:
         raise RefusedError(SESSION_LOCK_LOST, "Another receiver holds the session.")
-    return session
+    return {"expiration": milliseconds(queue.renew_session(body["session-id"]))}
 
 
 def _source(queue: Queue) -> str:
@@ -109,12 +93,10 @@ def _source(queue: Queue) -> str:
 
 _OPERATIONS: Final[dict[str, Callable[[Queue, Body, Connection], Answer]]] = {
     "com.microsoft:cancel-scheduled-message": _cancel,
-    "com.microsoft:get-session-state": _get_session_state,
     "com.microsoft:peek-message": _peek,
     "com.microsoft:receive-by-sequence-number": _receive_deferred,
     "com.microsoft:renew-lock": _renew_locks,
     "com.microsoft:renew-session-lock": _renew_session,
     "com.microsoft:schedule-message": _schedule,
-    "com.microsoft:set-session-state": _set_session_state,
     "com.microsoft:update-disposition": _settle,
 }

@@ -12,7 +12,7 @@ from itertools import islice
 from math import inf
 from uuid import UUID
 
-from local.emulators.service_bus.changes import Change, Forgotten, Kept, Put, Remembered, Removed, SessionState
+from local.emulators.service_bus.changes import Change, Forgotten, Kept, Put, Remembered, Removed
 from local.emulators.service_bus.duplicates import SeenIds
 from local.emulators.service_bus.errors import (
     ARGUMENT_ERROR,
@@ -70,7 +70,6 @@ class Queue:
         """Take over what is on disk; what was handed out and not completed is free again."""
         self._last_sequence = kept.last_sequence
         self._seen.restore(kept.remembered)
-        self._sessions.restore(kept.session_states)
         for message in kept.messages:
             self._messages[message.sequence] = message
             self._arm(message)
@@ -198,11 +197,6 @@ class Queue:
         until = self._clock() + self.options.lock_duration
         self._sessions.extend(session_id, until)
         return until
-
-    def set_session_state(self, session_id: str, state: bytes | None) -> None:
-        """Set what `session(...).state` returns, for good; None takes it away."""
-        self._sessions.set_state(session_id, state)
-        self._changes.append(SessionState(self.name, session_id, state))
 
     def release_session(self, session_id: str, *, counts: bool) -> None:
         """Take a session from its holder; `counts`: for its messages that were handed out, it was an attempt."""

@@ -1,7 +1,7 @@
-"""Who holds which session of a queue, until when, and what state the session has."""
+"""Who holds which session of a queue, and until when."""
 
 import heapq
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -12,37 +12,31 @@ Holder = Hashable
 
 @dataclass(slots=True)
 class Session:
-    """A session that is held, or has a state."""
+    """A session that is held."""
 
-    holder: Holder | None = None
+    holder: Holder
     locked_until: float = 0.0
-    state: bytes | None = None
     tokens: set[UUID] = field(default_factory=set)
     """The locks of its messages that are handed out."""
 
 
 class Sessions:
-    """The sessions of one queue. A session without a receiver and without a state needs no memory."""
+    """The sessions of one queue. A session without a receiver needs no memory."""
 
     def __init__(self) -> None:
         """Start without any."""
         self._known: dict[str, Session] = {}
         self._alarms: list[tuple[float, str]] = []
 
-    def restore(self, states: Mapping[str, bytes]) -> None:
-        """Restore the states, without receivers."""
-        self._known = {session_id: Session(state=state) for session_id, state in states.items()}
-
     def is_free(self, session_id: str) -> bool:
         """Whether no receiver holds it."""
-        session = self._known.get(session_id)
-        return session is None or session.holder is None
+        return session_id not in self._known
 
     def lock(self, session_id: str, holder: Holder, until: float) -> None:
         """Give it to `holder`. Raises RefusedError if somebody holds it."""
         if not self.is_free(session_id):
             raise RefusedError(SESSION_TAKEN, f"The session {session_id!r} is locked by another receiver.")
-        self._known.setdefault(session_id, Session()).holder = holder
+        self._known[session_id] = Session(holder)
         self.extend(session_id, until)
 
     def extend(self, session_id: str, until: float) -> None:
@@ -53,7 +47,7 @@ class Sessions:
     def is_held(self, session_id: str | None, now: float) -> bool:
         """Whether somebody holds it, and not beyond the lock."""
         session = self._known.get(session_id or "")
-        return session is not None and session.holder is not None and session.locked_until > now
+        return session is not None and session.locked_until > now
 
     def held(self, session_id: str | None, now: float) -> Session:
         """Return a session with a receiver. Raises RefusedError if it has none, or no longer."""
@@ -75,18 +69,8 @@ class Sessions:
 
     def release(self, session_id: str) -> set[UUID]:
         """Take it from its holder; return the locks of messages that go with it."""
-        session = self._known.get(session_id)
-        if session is None:
-            return set()
-        tokens, session.holder, session.tokens = session.tokens, None, set()
-        self._drop_if_unneeded(session_id, session)
-        return tokens
-
-    def set_state(self, session_id: str, state: bytes | None) -> None:
-        """Set the state; None takes it away."""
-        session = self._known.setdefault(session_id, Session())
-        session.state = state
-        self._drop_if_unneeded(session_id, session)
+        session = self._known.pop(session_id, None)
+        return set() if session is None else session.tokens
 
     def expired(self, now: float) -> list[tuple[str, Holder]]:
         """Return the sessions whose locks have run out, with those who hold them still."""
@@ -94,10 +78,6 @@ class Sessions:
         while self._alarms and self._alarms[0][0] <= now:
             _, session_id = heapq.heappop(self._alarms)
             session = self._known.get(session_id)
-            if session is not None and session.holder is not None and session.locked_until <= now:
+            if session is not None and session.locked_until <= now:
                 found[session_id] = session.holder
         return list(found.items())
-
-    def _drop_if_unneeded(self, session_id: str, session: Session) -> None:
-        if session.holder is None and session.state is None:
-            del self._known[session_id]

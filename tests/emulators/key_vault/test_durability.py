@@ -51,18 +51,16 @@ def test_certificate_and_deletions_outlive_the_process(tmp_path: Path) -> None:
     with vault_at(tmp_path) as vault:
         authority = vault.ca_file.read_bytes()
         client = client_of(vault)
-        for name in ("kept", "deleted", "purged"):
+        for name in ("kept", "deleted"):
             client.set_secret(name, "1")
-        for name in ("deleted", "purged"):
-            client.begin_delete_secret(name).wait()
-        client.purge_deleted_secret("purged")
+        client.begin_delete_secret("deleted").wait()
         vault.stop()
         vault.start()
         assert vault.ca_file.read_bytes() == authority
         assert client.get_secret("kept").value == "1"
-        assert [found.name for found in client.list_deleted_secrets()] == ["deleted"]
         with pytest.raises(ResourceNotFoundError):
-            client.get_deleted_secret("purged")
+            client.get_secret("deleted")
+        assert client.get_deleted_secret("deleted").name == "deleted"
 
 
 def test_only_the_owner_may_read_what_lies_there(tmp_path: Path) -> None:
@@ -72,16 +70,3 @@ def test_only_the_owner_may_read_what_lies_there(tmp_path: Path) -> None:
         assert directory.stat().st_mode & 0o777 == 0o700
         found = {file.name: file.stat().st_mode & 0o777 for file in directory.iterdir()}
         assert found == {"ca.pem": 0o600, "server.pem": 0o600, "secrets.sqlite": 0o600}
-
-
-def test_a_purged_value_is_nowhere_on_the_disk(tmp_path: Path) -> None:
-    value = "a-value-that-is-easily-found"
-    with vault_at(tmp_path) as vault:
-        client = client_of(vault)
-        client.set_secret("s", value)
-        database = vault.ca_file.parent / "secrets.sqlite"
-        assert value.encode() in database.read_bytes()
-        client.begin_delete_secret("s").wait()
-        client.purge_deleted_secret("s")
-        assert value.encode() not in database.read_bytes()
-        assert value not in vault.child.log.read_text()

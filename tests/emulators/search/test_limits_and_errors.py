@@ -4,11 +4,12 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+from azure.core.exceptions import HttpResponseError
 from azure.search.documents import SearchClient
 
 from local.emulators.search.limits import BODY_BYTES
-from tests.emulators.search.emulator_process import ADMIN_KEY, QUERY_KEY, EmulatorProcess
+from local.stack.search_server import API_KEY
+from tests.emulators.search.emulator_process import EmulatorProcess
 
 VERSION = "api-version=2026-04-01"
 
@@ -33,7 +34,7 @@ def test_the_body_of_an_error(emulator: EmulatorProcess, documents_path: str) ->
         "POST",
         f"{documents_path}/search.post.search?{VERSION}",
         {"filter": "nope eq 1"},
-        headers={"api-key": ADMIN_KEY, "x-ms-client-request-id": "abc"},
+        headers={"api-key": API_KEY, "x-ms-client-request-id": "abc"},
     )
     message = "Invalid expression: Could not find a property named 'nope' on type 'search.document'."
     message += "\r\nParameter name: $filter"
@@ -52,40 +53,23 @@ def test_the_body_of_an_error(emulator: EmulatorProcess, documents_path: str) ->
     ("body", "status"),
     [
         ({"top": -1}, 400),
-        ({"top": "5"}, 400),
         ({"skip": 100_001}, 400),
-        ({"skip": -1}, 400),
         ({"count": "yes"}, 400),
         ({"search": 5}, 400),
         ({"searchMode": "most"}, 400),
-        ({"queryType": "magic"}, 400),
-        ({"facets": "count"}, 400),
         ({"orderby": "digest"}, 400),
-        ({"orderby": "nope"}, 400),
         ({"orderby": "count sideways"}, 400),
         ({"orderby": ",".join(["count"] * 33)}, 400),
         ({"select": "nope"}, 400),
         ({"searchFields": "count"}, 400),
-        ({"searchFields": "nope"}, 400),
-        ({"highlight": "count"}, 400),
-        ({"highlight": "digest-x"}, 400),
-        ({"sessionId": "_x"}, 400),
-        ({"minimumCoverage": 101}, 400),
-        ({"scoringStatistics": "cosmic"}, 400),
         ({"vectorQueries": {}}, 400),
-        ({"vectorFilterMode": "sideFilter"}, 400),
-        ({"facet": ["count"]}, 400),
         ({"surprise": 1}, 400),
         ([], 400),
         (b"{", 400),
-        (b"", 400),
         ({"queryType": "full"}, 501),
-        ({"queryType": "semantic"}, 501),
         ({"scoringProfile": "p"}, 501),
-        ({"semanticConfiguration": "c"}, 501),
-        ({"answers": "extractive"}, 501),
-        ({"captions": "extractive"}, 501),
-        ({"debug": "all"}, 501),
+        ({"facets": ["count"]}, 501),
+        ({"highlight": "digest"}, 501),
         ({"orderby": "geo.distance(x, y)"}, 501),
     ],
 )
@@ -95,7 +79,7 @@ def test_refused_searches(emulator: EmulatorProcess, documents_path: str, body: 
 
 @pytest.mark.parametrize(
     "body",
-    [{"skip": 100_000}, {"top": 0}, {"orderby": ",".join(["count"] * 32)}, {"sessionId": "x", "debug": "disabled"}],
+    [{"skip": 100_000}, {"top": 0}, {"orderby": ",".join(["count"] * 32)}, {"queryType": "simple"}],
 )
 def test_allowed_searches(emulator: EmulatorProcess, documents_path: str, body: Any) -> None:
     status, _, answer = emulator.request("POST", f"{documents_path}/search.post.search?{VERSION}", body)
@@ -110,7 +94,7 @@ def test_a_batch_has_a_thousand_actions_at_most_and_one_at_least(client: SearchC
         assert caught.value.status_code == 400
 
 
-@pytest.mark.parametrize("body", [[], {}, {"value": {}}, {"value": [5]}, {"value": [{"id": "a"}], "more": 1}])
+@pytest.mark.parametrize("body", [[], {"value": {}}, {"value": [5]}, {"value": [{"id": "a"}], "more": 1}])
 def test_a_batch_of_another_shape_is_400(emulator: EmulatorProcess, documents_path: str, body: Any) -> None:
     assert error_of(emulator, "POST", f"{documents_path}/search.index?{VERSION}", body)[0] == 400
 
@@ -128,19 +112,11 @@ def test_the_sdk_splits_a_batch_that_is_too_large(client: SearchClient) -> None:
 
 
 def test_keys(emulator: EmulatorProcess, index_name: str, documents_path: str) -> None:
-    with emulator.search_client(index_name, key=QUERY_KEY) as reader:
-        assert list(reader.search("*")) == []
-        assert reader.get_document_count() == 0
-        with pytest.raises(HttpResponseError) as caught:
-            reader.upload_documents([{"id": "a"}])
-        assert caught.value.status_code == 403
     with emulator.search_client(index_name, key="wrong") as stranger, pytest.raises(HttpResponseError) as caught:
         list(stranger.search("*"))
     assert caught.value.status_code == 403
-    for path in (f"/indexes('{index_name}')", "/indexes", "/servicestats", "/aliases"):
-        assert error_of(emulator, "GET", f"{path}?{VERSION}", headers={"api-key": QUERY_KEY})[0] == 403
     assert error_of(emulator, "GET", f"{documents_path}/$count?{VERSION}", headers={})[0] == 401
-    assert error_of(emulator, "POST", "/_emulator/faults", {}, headers={"api-key": QUERY_KEY})[0] == 403
+    assert error_of(emulator, "POST", "/_emulator/faults", {}, headers={"api-key": "wrong"})[0] == 403
 
 
 @pytest.mark.parametrize("query", ["", "api-version=", "api-version=2019-05-06", "api-version=latest"])
@@ -159,25 +135,16 @@ def test_unknown_query_parameters_are_400(emulator: EmulatorProcess, documents_p
     ("method", "path", "status"),
     [
         ("GET", "/", 404),
-        ("GET", "/nonsense", 404),
         ("PATCH", "/indexes", 405),
         ("GET", "/indexes('missing')", 404),
-        ("DELETE", "/indexes('missing')", 404),
         ("GET", "/indexes('missing')/docs/$count", 404),
         ("POST", "/indexes('missing')/docs/search.post.search", 404),
-        ("POST", "/indexes('missing')/docs/search.index", 404),
-        ("GET", "/indexes('missing')/search.stats", 404),
-        ("GET", "/aliases('missing')", 404),
-        ("DELETE", "/aliases('missing')", 404),
         ("GET", "/indexes('x')/docs", 501),
-        ("POST", "/indexes('x')/docs/search.post.suggest", 501),
-        ("POST", "/indexes('x')/docs/search.post.autocomplete", 501),
+        ("GET", "/indexes('x')/search.stats", 501),
+        ("GET", "/aliases", 501),
         ("GET", "/synonymmaps", 501),
         ("PUT", "/indexers('x')", 501),
         ("POST", "/indexers('x')/search.run", 501),
-        ("GET", "/skillsets", 501),
-        ("POST", "/datasources", 501),
-        ("GET", "/knowledgebases('x')", 501),
     ],
 )
 def test_other_paths(emulator: EmulatorProcess, method: str, path: str, status: int) -> None:
@@ -189,11 +156,6 @@ def test_suggest_and_autocomplete_say_that_they_are_lacking(client: SearchClient
         with pytest.raises(HttpResponseError, match="does not support") as caught:
             call("te", "suggester")
         assert caught.value.status_code == 501
-
-
-def test_a_missing_document_is_404(client: SearchClient) -> None:
-    with pytest.raises(ResourceNotFoundError, match="Document not found"):
-        client.get_document("missing")
 
 
 def test_only_this_machines_names_are_answered(emulator: EmulatorProcess) -> None:

@@ -74,11 +74,7 @@ def test_text(filled: SearchClient) -> None:
 
 def test_filters(filled: SearchClient) -> None:
     assert found(filled, filter="tenant_id eq 't1'") == ["boat", "car"]
-    assert found(filled, filter="tenant_id eq 't1' and count gt 2") == ["boat"]
     assert found(filled, filter="keywords/any(k: search.in(k, 'sea,road', ','))") == ["boat", "car", "plane"]
-    assert found(filled, filter="keywords/all(k: k ne 'sea')") == ["car", "empty"]
-    assert found(filled, filter="timestamp ge 2024-02-01T00:00:00Z") == ["car", "plane"]
-    assert found(filled, filter="confidence eq null") == ["plane", "empty"]
     assert found(filled, filter="secret eq 's1'") == ["boat"]
     assert found(filled, "red", filter="tenant_id eq 't2'") == ["plane"]
 
@@ -101,75 +97,9 @@ def test_select_never_shows_a_hidden_field(filled: SearchClient) -> None:
         found(filled, select=["secret"])
 
 
-def test_facets(filled: SearchClient) -> None:
-    results = filled.search(
-        "*",
-        facets=[
-            "keywords,count:2",
-            "count,sort:value",
-            "done",
-            "tenant_id,sort:-count",
-            "timestamp,values:2024-02-01T00:00:00Z",
-        ],
-        top=0,
-    )
-    assert results.get_facets() == {
-        "keywords": [{"value": "sea", "count": 2}, {"value": "boat", "count": 1}],
-        "count": [{"value": 1, "count": 1}, {"value": 3, "count": 2}],
-        "done": [{"value": False, "count": 1}, {"value": True, "count": 1}],
-        "tenant_id": [{"value": "t2", "count": 1}, {"value": "t1", "count": 2}],
-        "timestamp": [
-            {"count": 1, "to": "2024-02-01T00:00:00Z"},
-            {"count": 2, "from": "2024-02-01T00:00:00Z"},
-        ],
-    }
-    narrowed = filled.search("*", facets=["keywords,sort:-value"], filter="tenant_id eq 't2'")
-    assert narrowed.get_facets() == {"keywords": [{"value": "sea", "count": 1}, {"value": "plane", "count": 1}]}
-
-
-@pytest.mark.parametrize(
-    ("facet", "status"),
-    [
-        ("nope", 400),
-        ("title", 400),
-        ("count,count:0", 400),
-        ("count,sort:up", 400),
-        ("count,count:1,count:2", 400),
-        ("count,wrong:1", 400),
-        ("tenant_id,values:1", 400),
-        ("count,values:2|1", 400),
-        ("count,values:x", 400),
-        ("count,interval:2", 501),
-    ],
-)
-def test_wrong_facets(filled: SearchClient, facet: str, status: int) -> None:
-    with pytest.raises(HttpResponseError) as caught:
-        filled.search("*", facets=[facet]).get_facets()
-    assert caught.value.status_code == status
-
-
-def test_highlights(filled: SearchClient) -> None:
-    (hit,) = filled.search("boat -car", filter="id eq 'boat'", highlight_fields="digest-2,title,keywords")
-    assert hit["@search.highlights"] == {
-        "digest": ["The <em>boat</em> sails away.", "A second <em>boat</em>; and a third <em>boat</em>."],
-        "title": ["Red <em>boat</em>"],
-        "keywords": ["<em>boat</em>"],
-    }
-    options: dict[str, Any] = {"highlight_fields": "digest", "highlight_pre_tag": "[", "highlight_post_tag": "]"}
-    (hit,) = filled.search('"second boat"', **options)
-    assert hit["@search.highlights"] == {"digest": ["A [second] [boat]; and a third boat."]}
-    (hit,) = filled.search("sail*", **options)
-    assert hit["@search.highlights"] == {"digest": ["The boat [sails] away."]}
-    (hit, *_) = filled.search("*", **options)
-    assert hit["@search.highlights"] is None
-    with pytest.raises(HttpResponseError, match="must be set together"):
-        list(filled.search("boat", highlight_pre_tag="["))
-
-
-def test_count_and_coverage(filled: SearchClient) -> None:
-    results = filled.search("red", include_total_count=True, minimum_coverage=80, top=1)
+def test_count(filled: SearchClient) -> None:
+    results = filled.search("red", include_total_count=True, top=1)
     assert results.get_count() == 2
-    assert results.get_coverage() == 100
     assert filled.search("red").get_count() is None
 
 
@@ -177,8 +107,6 @@ def test_vectors_and_hybrid(filled: SearchClient) -> None:
     query = VectorizedQuery(vector=[1, 0, 0], k_nearest_neighbors=2, fields="embedding", exhaustive=True)
     assert found(filled, None, vector_queries=[query]) == ["boat", "plane"]
     assert found(filled, None, vector_queries=[query], filter="tenant_id eq 't2'") == ["plane"]
-    options: dict[str, Any] = {"vector_queries": [query], "filter": "tenant_id eq 't1'"}
-    assert found(filled, None, **options, vector_filter_mode="postFilter") == ["boat"]
     hits = list(filled.search("car", vector_queries=[query], select=["id"]))
     assert [hit["id"] for hit in hits] == ["boat", "car", "plane"]
     assert [hit["@search.score"] for hit in hits] == [
@@ -208,7 +136,7 @@ def test_paging(many: SearchClient) -> None:
     assert found(many, "*", top=2100, skip=5, **ordered) == everything[5:2105]
     pages = many.search("*", **ordered, top=1500).by_page()
     assert [len(list(page)) for page in pages] == [1000, 500]
-    pages = many.search("*", filter="count lt 120", **ordered, facets=["tenant_id"], include_total_count=True).by_page()
+    pages = many.search("*", filter="count lt 120", **ordered, include_total_count=True).by_page()
     assert [len(list(page)) for page in pages] == [50, 50, 20]
 
 

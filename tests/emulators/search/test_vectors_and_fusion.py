@@ -55,12 +55,9 @@ def test_k_limits_what_is_found_and_counted() -> None:
     assert found.count == 2
 
 
-def test_the_filter_comes_before_or_after() -> None:
+def test_the_filter_comes_before() -> None:
     query = {"vector": [1, 0], "fields": "v", "k": 2}
     assert keys(index, **vector_search(query, filter="group eq 'y'")) == ["northeast", "north"]
-    for mode in ("postFilter", "strictPostFilter"):
-        body = vector_search(query, filter="group eq 'y'", vectorFilterMode=mode)
-        assert keys(index, **body) == ["northeast"]
 
 
 def test_two_vector_fields_are_fused_by_hand() -> None:
@@ -88,11 +85,6 @@ def test_hybrid_by_hand() -> None:
     assert list(found) == ["northeast", "east", "north", "bare"]
 
 
-def test_leading_both_lists_scores_what_azure_returns() -> None:
-    found = scores(index, **vector_search({"vector": [1, 0], "fields": "v"}, search="sun"))
-    assert found["east"] == pytest.approx(1 / 30)
-
-
 def test_a_hybrid_filter_holds_for_both_sides() -> None:
     body = vector_search({"vector": [1, 0], "fields": "v", "k": 4}, search="moon", filter="group eq 'x'")
     assert set(keys(index, **body)) == {"east", "west", "bare"}
@@ -118,11 +110,6 @@ def test_a_replaced_or_deleted_vector_is_gone() -> None:
     assert keys(changing, **vector_search({"vector": [1, 0], "fields": "v"})) == ["east", "west"]
 
 
-def test_vectors_are_returned_as_they_came() -> None:
-    (hit,) = run(index, filter="group eq 'y' and text eq 'sun moon'", select="v,w").hits
-    assert {name: vector.tolist() for name, vector in hit.fields.items()} == {"v": [2.0, 2.0]}
-
-
 @given(st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)).filter(any), min_size=1, max_size=30))
 def test_nearest_agrees_with_plain_python(vectors: list[tuple[int, int]]) -> None:
     found = index_of(
@@ -141,7 +128,6 @@ def test_nearest_agrees_with_plain_python(vectors: list[tuple[int, int]]) -> Non
     "query",
     [
         {"vector": [1, 0]},
-        {"vector": [1, 0], "fields": ""},
         {"vector": [1, 0], "fields": "unknown"},
         {"vector": [1, 0], "fields": "text"},
         {"vector": [1, 0, 0], "fields": "v"},
@@ -151,10 +137,7 @@ def test_nearest_agrees_with_plain_python(vectors: list[tuple[int, int]]) -> Non
         {"fields": "v"},
         {"vector": [1, 0], "fields": "v", "k": 0},
         {"vector": [1, 0], "fields": "v", "k": 10_001},
-        {"vector": [1, 0], "fields": "v", "k": True},
         {"vector": [1, 0], "fields": "v", "weight": 0},
-        {"vector": [1, 0], "fields": "v", "weight": "2"},
-        {"vector": [1, 0], "fields": "v", "exhaustive": "yes"},
         {"vector": [1, 0], "fields": "v", "surprise": 1},
         {"vector": [1, 0], "fields": "v", "kind": "magic"},
         {"vector": [1, 0], "fields": ",".join(["v"] * 11)},
@@ -170,7 +153,6 @@ def test_wrong_vector_queries_are_400(query: dict[str, Any]) -> None:
     "query",
     [
         {"kind": "text", "text": "sun", "fields": "v"},
-        {"kind": "imageUrl", "url": "http://localhost", "fields": "v"},
         {"vector": [1, 0], "fields": "v", "oversampling": 2.0},
     ],
 )

@@ -24,8 +24,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "once": {"RequiresDuplicateDetection": True, "DuplicateDetectionHistoryTimeWindow": "PT1M"},
     "sessions": {"RequiresSession": True, "LockDuration": "PT30S", "MaxDeliveryCount": 3},
     "short-sessions": {"RequiresSession": True, "LockDuration": "PT1S", "MaxDeliveryCount": 3},
-    "renewed-sessions": {"RequiresSession": True, "LockDuration": "PT3S"},
-    "mortal": {"DefaultMessageTimeToLive": "PT0.3S", "DeadLetteringOnMessageExpiration": True},
 }
 EACH = 20
 WAIT = 10

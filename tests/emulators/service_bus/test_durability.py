@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from azure.servicebus import NEXT_AVAILABLE_SESSION, ServiceBusClient, ServiceBusMessageState
+from azure.servicebus import ServiceBusClient, ServiceBusMessageState
 from azure.servicebus.exceptions import ServiceBusError
 
 from local.stack.service_bus_server import ServiceBus
@@ -77,35 +77,6 @@ def test_killed_after_the_answer_and_nothing_is_lost_or_undone(broker: ServiceBu
             assert texts(receiver.peek_messages(10)) == ["later", "new"]
         with client.get_queue_receiver("plain", sub_queue="deadletter") as dead:
             assert dead.peek_messages(10) == []
-
-
-def test_sessions_and_ids_that_were_seen_survive(broker: ServiceBus) -> None:
-    with connected(broker) as client:
-        with client.get_queue_sender("once") as once:
-            once.send_messages([message("first", message_id="1"), message("gone", message_id="2")])
-        with client.get_queue_receiver("once", receive_mode="receiveanddelete", max_wait_time=WAIT) as receiver:
-            assert texts(take(receiver, 2)) == ["first", "gone"]
-        with client.get_queue_sender("sessions") as sender:
-            sender.send_messages([message(f"{s}{n}", session_id=s) for n in range(2) for s in "ab"])
-        with client.get_queue_receiver("sessions", session_id="a", max_wait_time=WAIT) as receiver:
-            [got] = take(receiver, 1)
-            receiver.complete_message(got)
-            receiver.session.set_state(b"state")
-            restart(broker)
-    with connected(broker) as client:
-        with client.get_queue_sender("once") as once:
-            once.send_messages([message("again", message_id="1"), message("other", message_id="3")])
-        with client.get_queue_receiver("once") as receiver:
-            assert texts(receiver.peek_messages(10)) == ["other"]
-        for session_id, left, state in (("b", ["b0", "b1"], None), ("a", ["a1"], b"state")):
-            options = {"session_id": NEXT_AVAILABLE_SESSION, "max_wait_time": WAIT}
-            with client.get_queue_receiver("sessions", **options) as receiver:  # type: ignore[arg-type]
-                assert receiver.session.session_id == session_id
-                found = take(receiver, len(left))
-                assert texts(found) == left
-                assert receiver.session.get_state() == state
-                for got in found:
-                    receiver.complete_message(got)
 
 
 class Traffic:

@@ -11,7 +11,7 @@ import pytest
 from local.emulators.service_bus.broker import Broker
 from local.emulators.service_bus.changes import Kept
 from local.emulators.service_bus.errors import RefusedError
-from local.emulators.service_bus.journal import Journal, JournalBusyError
+from local.emulators.service_bus.journal import Journal
 from local.emulators.service_bus.messages import Message
 from local.emulators.service_bus.options import QueueOptions
 from local.emulators.service_bus.queues import Queue
@@ -127,18 +127,12 @@ def test_ids_are_remembered_for_the_rest_of_the_window(disk: Disk) -> None:
     assert disk.queue("once").accept([content("g", message_id="1"), content("h", message_id="2")]) == [0, 0]
 
 
-def test_states_of_sessions_stay_and_holders_do_not(disk: Disk) -> None:
+def test_sessions_have_no_holder(disk: Disk) -> None:
     queue = disk.queue("sessions")
     queue.accept([content("a", session_id="s")])
-    for session_id in "st":
-        queue.accept_session(session_id, "holder")
-        queue.set_session_state(session_id, session_id.encode())
-    queue.set_session_state("t", None)
+    queue.accept_session("s", "holder")
     disk.reopen()
-    queue = disk.queue("sessions")
-    assert queue.accept_session(None, "other") == ("s", START + 60)
-    queue.accept_session("t", "other")
-    assert [queue.session(session_id).state for session_id in "st"] == [b"s", None]
+    assert disk.queue("sessions").accept_session(None, "other") == ("s", START + 60)
 
 
 def test_what_was_not_committed_did_not_happen(disk: Disk) -> None:
@@ -148,8 +142,3 @@ def test_what_was_not_committed_did_not_happen(disk: Disk) -> None:
     disk.queue("plain").complete(token(disk.queue("plain").take()))
     disk.reopen(commit=False)
     assert taken(disk.queue("plain")) == ["a"]
-
-
-def test_a_directory_belongs_to_one_journal(disk: Disk, tmp_path: Path) -> None:
-    with pytest.raises(JournalBusyError, match="another process"):
-        Journal(tmp_path)

@@ -68,21 +68,16 @@ def test_an_ordinary_client_sends_and_receives(bus: Bus, connection: BlockingCon
 @pytest.mark.parametrize(
     "payload",
     [
-        b"\xff\xff\xff",
         b"\x00",
-        section(0x73, "properties")[:4],
         section(0x70, {"a": 1}) + section(0x77, "x"),
-        section(0x72, ["annotations"]) + section(0x77, "x"),
-        section(0x74, ["properties"]) + section(0x77, "x"),
         section(0x72, {symbol("x-opt-scheduled-enqueue-time"): "soon"}) + section(0x77, "x"),
         section(0x70, [True, 4, "long"]) + section(0x77, "x"),
     ],
 )
 def test_what_is_no_message_is_rejected(bus: Bus, connection: BlockingConnection, payload: bytes) -> None:
-    queue = bus.queue("plain") if payload == b"\x00" else "plain-19"
     with pytest.raises(SendException):
-        connection.create_sender(queue).send(Raw(payload))  # type: ignore[arg-type]
-    assert is_well(bus) if payload == b"\x00" else True
+        connection.create_sender("plain-19").send(Raw(payload))  # type: ignore[arg-type]
+    assert is_well(bus)
 
 
 @pytest.mark.parametrize(
@@ -90,10 +85,7 @@ def test_what_is_no_message_is_rejected(bus: Bus, connection: BlockingConnection
     [
         ({}, None),
         ({"operation": "com.microsoft:erase"}, {}),
-        ({"operation": "com.microsoft:renew-lock"}, None),
         ({"operation": "com.microsoft:renew-lock"}, {"lock-tokens": 7}),
-        ({"operation": "com.microsoft:peek-message"}, {"from-sequence-number": 0, "message-count": -1}),
-        ({"operation": "com.microsoft:update-disposition"}, {"disposition-status": "eaten", "lock-tokens": []}),
         ({"operation": "com.microsoft:renew-session-lock"}, {"session-id": None}),
         ({"operation": "com.microsoft:schedule-message"}, {"messages": [{"message": b"\xff"}]}),
     ],

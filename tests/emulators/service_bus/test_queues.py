@@ -20,13 +20,6 @@ def world() -> World:
     return World()
 
 
-def test_messages_come_in_the_order_of_their_arrival(world: World) -> None:
-    queue = world.queue()
-    assert queue.accept([content("a"), content("b")]) == [1, 2]
-    assert queue.accept([content("c")]) == [3]
-    assert taken(queue) == ["a", "b", "c"]
-
-
 def test_what_is_given_back_takes_its_old_place(world: World) -> None:
     queue = world.queue()
     queue.accept([content(name) for name in "abc"])
@@ -181,16 +174,6 @@ def test_deferred_messages_are_handed_out_by_number_alone(world: World) -> None:
     world.passes(60, queue)
     assert taken(queue) == []
     assert [text(message) for message in queue.take_deferred(sequences, lock=False)] == ["a", "b"]
-    assert queue.peek(0, 10) == []
-
-
-def test_what_is_taken_without_a_lock_is_gone(world: World) -> None:
-    queue = world.queue()
-    queue.accept([content("a")])
-    message = queue.take(lock=False)
-    assert text(message) == "a"
-    assert message is not None
-    assert message.lock is None
     assert queue.peek(0, 10) == []
 
 

@@ -1,14 +1,12 @@
 """The unchanged SDK's asynchronous client."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 
-import pytest
 from azure.servicebus import NEXT_AVAILABLE_SESSION, ServiceBusMessage
-from azure.servicebus.aio import AutoLockRenewer, ServiceBusClient
-from azure.servicebus.exceptions import MessagingEntityNotFoundError, ServiceBusError
+from azure.servicebus.aio import ServiceBusClient
+from azure.servicebus.exceptions import ServiceBusError
 
-from tests.emulators.service_bus.bus import WAIT, Bus
+from tests.emulators.service_bus.bus import Bus
 
 
 def connect(bus: Bus) -> ServiceBusClient:
@@ -60,53 +58,3 @@ async def test_workers_take_sessions_one_after_the_other_and_each_in_order(bus: 
             await sender.send_messages([ServiceBusMessage(str(n), session_id=s) for n in range(4) for s in "abcdef"])
         await asyncio.gather(*(work() for _ in range(4)))
     assert found == {s: ["0", "1", "2", "3"] for s in "abcdef"}
-
-
-async def test_the_rest_works_as_with_the_synchronous_client(bus: Bus) -> None:
-    queue, once = bus.queue("renewed-sessions"), bus.queue("once")
-    due = datetime.now(UTC) + timedelta(hours=1)
-
-    async def settle() -> None:
-        async with client.get_queue_sender(queue) as sender:
-            await sender.send_messages([ServiceBusMessage(text, session_id="s") for text in "abcd"])
-        async with (
-            client.get_queue_receiver(queue, session_id="s", max_wait_time=WAIT) as receiver,
-            AutoLockRenewer() as renewer,
-        ):
-            renewer.register(receiver, receiver.session, max_lock_renewal_duration=30)
-            [a] = await receiver.receive_messages(1)
-            await receiver.abandon_message(a)
-            [a] = await receiver.receive_messages(1)
-            assert (str(a), a.delivery_count) == ("a", 1)
-            await receiver.dead_letter_message(a, reason="Why", error_description="because")
-            [b] = await receiver.receive_messages(1)
-            await receiver.defer_message(b)
-            [b] = await receiver.receive_deferred_messages(b.sequence_number or 0)
-            await receiver.session.set_state(b"state")
-            assert await receiver.session.get_state() == b"state"
-            await asyncio.sleep(3.5)  # longer than the lock, which the SDK has to renew
-            await receiver.complete_message(b)
-            assert await receiver.session.renew_lock() > datetime.now(UTC)
-            left = await receiver.peek_messages(10, sequence_number=1)
-            assert [str(message) for message in left] == ["c", "d"]
-        async with client.get_queue_receiver(queue, sub_queue="deadletter", max_wait_time=WAIT) as dead:
-            [a] = await dead.receive_messages()
-            assert (a.dead_letter_reason, a.dead_letter_error_description) == ("Why", "because")
-
-    async def schedule() -> None:
-        async with client.get_queue_sender(once) as sender:
-            number, other = await sender.schedule_messages([ServiceBusMessage("x"), ServiceBusMessage("y")], due)
-            await sender.cancel_scheduled_messages(other)
-            for _ in range(2):
-                await sender.send_messages(ServiceBusMessage("z", message_id="1", scheduled_enqueue_time_utc=due))
-        async with client.get_queue_receiver(once) as receiver:
-            peeked = await receiver.peek_messages(10)
-            assert [(str(message), message.sequence_number) for message in peeked] == [("x", number), ("z", other + 1)]
-
-    async def miss() -> None:
-        with pytest.raises(MessagingEntityNotFoundError):
-            async with client.get_queue_receiver("nowhere") as receiver:
-                await receiver.receive_messages()
-
-    async with connect(bus) as client:
-        await asyncio.gather(settle(), schedule(), miss())

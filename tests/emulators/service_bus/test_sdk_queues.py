@@ -1,13 +1,12 @@
 """The unchanged SDK on queues without sessions."""
 
 from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from azure.servicebus import AutoLockRenewer, ServiceBusMessageState, ServiceBusReceiveMode
 from azure.servicebus.exceptions import (
     MessageLockLostError,
-    MessageNotFoundError,
     MessageSizeExceededError,
     MessagingEntityNotFoundError,
     ServiceBusError,
@@ -100,26 +99,6 @@ def test_a_lock_is_renewed_by_hand_and_by_the_sdk(bus: Bus) -> None:
     assert first.peek_messages(10, sequence_number=1) == []
 
 
-def test_a_scheduled_message_comes_when_it_is_due(bus: Bus) -> None:
-    queue = bus.queue("plain")
-    sender, receiver = bus.sender(queue), bus.receiver(queue)
-    due = now() + timedelta(seconds=8)
-    kept, cancelled = sender.schedule_messages([message("kept"), message("cancelled")], due)
-    sender.send_messages(message("sent", scheduled_enqueue_time_utc=due))
-    sender.send_messages(message("past", scheduled_enqueue_time_utc=now() - timedelta(days=1)))
-    sender.cancel_scheduled_messages(cancelled)
-    with pytest.raises(MessageNotFoundError):
-        sender.cancel_scheduled_messages(cancelled)
-    waiting = {peeked.sequence_number or 0: peeked.state for peeked in receiver.peek_messages(10)}
-    assert waiting[kept] == ServiceBusMessageState.SCHEDULED
-    assert texts(take(receiver, 1)) == ["past"]
-    assert now() < due
-    found = take(receiver, 2)
-    assert now() >= due
-    assert texts(found) == ["kept", "sent"]
-    assert all((got.sequence_number or 0) > max(waiting) for got in found)
-
-
 def test_a_message_id_is_taken_once(bus: Bus) -> None:
     queue = bus.queue("once")
     sender, receiver = bus.sender(queue), bus.receiver(queue)
@@ -184,31 +163,12 @@ def test_what_is_deferred_is_received_by_its_number(bus: Bus) -> None:
     receiver.complete_message(following)
 
 
-def test_peeking_changes_nothing(bus: Bus) -> None:
-    queue = bus.queue("plain")
-    bus.sender(queue).send_messages([message(text) for text in "abc"])
-    receiver = bus.receiver(queue)
-    [locked] = take(receiver, 1)
-    assert texts(receiver.peek_messages(2, sequence_number=1)) == ["a", "b"]
-    assert texts(receiver.peek_messages(10, sequence_number=2)) == ["b", "c"]
-    assert receiver.peek_messages(10, sequence_number=4) == []
-    receiver.complete_message(locked)
-    assert [got.delivery_count for got in take(receiver, 2)] == [0, 0]
-
-
 def test_receive_and_delete_takes_for_good(bus: Bus) -> None:
     queue = bus.queue("plain")
     bus.sender(queue).send_messages([message("a"), message("b")])
     receiver = bus.receiver(queue, receive_mode=ServiceBusReceiveMode.RECEIVE_AND_DELETE)
     assert texts(take(receiver, 1)) == ["a"]
     assert texts(receiver.peek_messages(10)) == ["b"]
-
-
-def test_an_expired_message_is_a_dead_letter_if_the_queue_says_so(bus: Bus) -> None:
-    queue = bus.queue("mortal")
-    bus.sender(queue).send_messages(message("x"))
-    [got] = take(bus.dead_letters(queue), 1)
-    assert got.dead_letter_reason == "TTLExpiredException"
 
 
 def test_a_message_may_live_shorter_than_the_queue_says(bus: Bus) -> None:
@@ -225,16 +185,3 @@ def test_a_queue_that_is_not_there_is_said(bus: Bus) -> None:
         receiver.receive_messages()
     with pytest.raises(ServiceBusError), bus.client.get_queue_sender("nowhere") as sender:
         sender.send_messages(message("x"))
-
-
-@pytest.mark.parametrize("given", [uuid4(), 7, b"bytes"])
-def test_ids_that_are_no_text_are_distinguished(bus: Bus, given: object) -> None:
-    queue = bus.queue("once")
-    sender, receiver = bus.sender(queue), bus.receiver(queue)
-    for text in ("first", "second"):
-        sent = message(text)
-        sent.raw_amqp_message.properties.message_id = given  # type: ignore[union-attr]
-        sender.send_messages(sent)
-    sender.send_messages(message("text", message_id=str(given)))
-    assert texts(take(receiver, 2)) == ["first", "text"]
-    assert texts(receiver.peek_messages(10, sequence_number=1)) == ["first", "text"]

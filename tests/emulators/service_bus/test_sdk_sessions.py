@@ -36,19 +36,6 @@ def test_a_session_is_one_receivers_and_in_order(bus: Bus) -> None:
     assert first.peek_messages(10, sequence_number=1) == []
 
 
-def test_what_is_abandoned_is_the_next_of_its_session(bus: Bus) -> None:
-    queue = bus.queue("sessions")
-    bus.sender(queue).send_messages([message(text, session_id="s") for text in ("poison", "after")])
-    receiver = bus.receiver(queue, session_id="s")
-    for deliveries in range(3):
-        [got] = take(receiver, 1)
-        assert (texts([got]), got.delivery_count) == (["poison"], deliveries)
-        receiver.abandon_message(got)
-    assert texts(take(receiver, 1)) == ["after"]
-    [dead] = take(bus.dead_letters(queue), 1)
-    assert (dead.session_id, dead.dead_letter_reason) == ("s", "MaxDeliveryCountExceeded")
-
-
 def test_a_waiting_receiver_gets_the_session_that_comes(bus: Bus) -> None:
     queue = bus.queue("sessions")
     sender = bus.sender(queue)
@@ -65,18 +52,6 @@ def test_waiting_for_a_session_ends(bus: Bus) -> None:
         bus.client.get_queue_receiver(queue, session_id=NEXT_AVAILABLE_SESSION, max_wait_time=1) as receiver,
     ):
         receiver.receive_messages()
-
-
-def test_a_session_has_a_state_that_stays(bus: Bus) -> None:
-    queue = bus.queue("sessions")
-    with bus.client.get_queue_receiver(queue, session_id="s") as receiver:
-        assert receiver.session.get_state() is None
-        receiver.session.set_state(b"state")
-        assert receiver.session.get_state() == b"state"
-    with bus.client.get_queue_receiver(queue, session_id="s") as receiver:
-        assert receiver.session.get_state() == b"state"
-        receiver.session.set_state(None)
-        assert receiver.session.get_state() is None
 
 
 def test_a_session_that_is_closed_is_free_and_its_messages_come_again(bus: Bus) -> None:
@@ -118,22 +93,6 @@ def test_a_session_is_renewed_by_hand_and_by_the_sdk(bus: Bus) -> None:
         by_itself.complete_message(b)
 
 
-def test_deferred_messages_belong_to_their_session(bus: Bus) -> None:
-    queue = bus.queue("sessions")
-    bus.sender(queue).send_messages([message(text, session_id=text) for text in "ab"])
-    a, b = bus.receiver(queue, session_id="a"), bus.receiver(queue, session_id="b")
-    [got] = take(a, 1)
-    a.defer_message(got)
-    number = got.sequence_number
-    assert number is not None
-    with pytest.raises(ServiceBusError):
-        b.receive_deferred_messages(number)
-    [got] = a.receive_deferred_messages(number)
-    a.complete_message(got)
-    assert a.peek_messages(10, sequence_number=1) == []
-    assert texts(b.peek_messages(10)) == ["b"]
-
-
 def test_a_session_shows_all_of_its_own_and_what_is_scheduled_is_cancelled_by_the_number_shown(bus: Bus) -> None:
     queue, due = bus.queue("sessions"), now() + timedelta(hours=1)
     sender = bus.sender(queue)
@@ -158,20 +117,6 @@ def test_a_session_shows_all_of_its_own_and_what_is_scheduled_is_cancelled_by_th
         sender.cancel_scheduled_messages(numbers[2])
     assert [one.sequence_number for one in receiver.peek_messages(10, sequence_number=1)] == numbers[:2]
     assert texts(bus.receiver(queue, session_id="b").peek_messages(10)) == ["deferredb", "activeb", "laterb"]
-
-
-def test_the_dead_letters_of_a_queue_with_sessions_have_none(bus: Bus) -> None:
-    queue = bus.queue("sessions")
-    bus.sender(queue).send_messages([message(s, session_id=s) for s in "ab"])
-    for session in "ab":
-        with bus.client.get_queue_receiver(queue, session_id=session, max_wait_time=10) as receiver:
-            receiver.dead_letter_message(take(receiver, 1)[0])
-    dead = bus.dead_letters(queue)
-    assert [one.session_id for one in dead.peek_messages(10)] == ["a", "b"]
-    [first, second] = take(dead, 2)
-    dead.complete_message(second)
-    dead.abandon_message(first)
-    assert [(one.session_id, one.delivery_count) for one in dead.peek_messages(10, sequence_number=1)] == [("a", 1)]
 
 
 def test_a_queue_with_sessions_takes_nothing_without(bus: Bus) -> None:

@@ -102,19 +102,6 @@ def test_the_last_attempt_by_a_lost_session_makes_a_dead_letter(world: World, qu
     assert taken(queue.dead_letters) == ["poison"]
 
 
-def test_a_state_outlives_its_holder(queue: Queue) -> None:
-    queue.accept_session("s", "holder")
-    queue.set_session_state("s", b"state")
-    queue.release_session("s", counts=False)
-    with pytest.raises(RefusedError) as refused:
-        queue.session("s")
-    assert refused.value.condition == SESSION_LOCK_LOST
-    queue.accept_session("s", "other")
-    assert queue.session("s").state == b"state"
-    queue.set_session_state("s", None)
-    assert queue.session("s").state is None
-
-
 def test_deferred_messages_are_those_of_a_held_session(queue: Queue) -> None:
     [a, b] = queue.accept([content("a", session_id="s"), content("b", session_id="t")])
     for session_id in "st":
@@ -147,15 +134,4 @@ def test_messages_of_a_session_expire_when_it_is_left(world: World, queue: Queue
     assert [text(message) for message in queue.peek(0, 10)] == ["a"]
     queue.release_session("s", counts=False)
     world.passes(0, queue)
-    assert queue.peek(0, 10) == []
-
-
-def test_a_renewed_session_keeps_its_messages_beyond_the_first_lock(world: World, queue: Queue) -> None:
-    queue.accept([content("a", session_id="s", seconds_to_live=70)])
-    queue.accept_session("s", "holder")
-    lock = token(queue.take("s"))
-    for _ in range(3):
-        world.passes(50, queue)
-        queue.renew_session("s")
-    queue.complete(lock)
     assert queue.peek(0, 10) == []
