@@ -77,10 +77,6 @@ def test_a_row_of_a_document_that_exists_has_its_size_in_characters() -> None:
     assert rows == [{"binding_id": "a", "namespace": "n", "path": "a.json", "reason": "max_chars_total", "size": 4}]
 
 
-def test_nothing_to_pack() -> None:
-    assert pack([], max_docs=0, max_chars_total=0) == ([], [])
-
-
 def test_priority_is_the_profile_s_number_then_its_order() -> None:
     bindings = (binding("a", 20), binding("b", 10), binding("c", 20), binding("d", -5))
     profile = Profile(profile_id="p", document_bindings=bindings)
@@ -149,12 +145,6 @@ def test_a_citation_leads_to_the_source_and_repeats_no_owner() -> None:
 )
 def test_what_was_written_from_a_conversation_is_an_untrusted_quotation(members: dict[str, Any], quotes: bool) -> None:
     assert orjson.loads(cite(found("e1", **members)))["untrusted_quotation"] is quotes
-
-
-def test_without_limits_top_k_are_in_it_in_their_order() -> None:
-    events = [found("e1"), found("e2"), found("e3")]
-    packed = pack_events(events, IncludeEvents(top_k=2), documents=[document(50)], max_chars_total=None)
-    assert (ids(packed), packed.dropped, packed.error) == (["e1", "e2"], [], None)
 
 
 @pytest.mark.parametrize(("spare", "fits"), [(SIZE - 1, []), (SIZE, ["e1"]), (2 * SIZE, ["e1", "e2"])])

@@ -25,7 +25,6 @@ from memnet.domain.documents.audit_values import (
     data_key_ids,
     has_form,
     opened,
-    public_view,
     seal,
 )
 from memnet.domain.sealing.sealing import DataKey
@@ -145,12 +144,6 @@ def test_it_opens_in_its_own_place_alone() -> None:
         opened({**first, "sealed": second["sealed"]}, place(first), KEYS)
 
 
-def test_another_key_opens_nothing() -> None:
-    for keys in ({}, {"key-1": DataKey("key-1", bytes(32))}, {"key-2": DATA_KEY}):
-        with pytest.raises(DecryptionFailed):
-            opened(LIFE.records[0], place(LIFE.records[0]), keys)
-
-
 def test_values_other_than_the_hash_names_do_not_open() -> None:
     """The owner of the key can seal other values at the same location; the hash in clear detects it."""
     record = LIFE.opened()[0]
@@ -212,10 +205,6 @@ def test_no_clear_member_follows_from_what_was_said(one: str, other: str) -> Non
     for name in ("values_hash", "post_etag"):
         assert first[name] != again[name]
     assert first["sealed"] != again["sealed"]
-
-
-def test_the_public_view_has_neither_salt_nor_ciphertext() -> None:
-    assert public_view(LIFE.opened()[0]).keys() == (CLEAR | VALUES) - {"values_salt"}
 
 
 def test_which_keys_open_them() -> None:

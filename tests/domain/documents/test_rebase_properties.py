@@ -319,14 +319,3 @@ def test_no_added_entry_loses_anything_and_none_that_is_there_loses_a_source(
     for item in added + others:
         assert any(covers(there, item, USUAL) for there in after)
     assert len(after) <= len(others) + len(added)
-
-
-@given(st.lists(STATED, max_size=3), STATED.filter(lambda item: "evidence" in item))
-def test_an_entry_stated_again_has_both_sources_and_is_one(had: list[Json], entry: Json) -> None:
-    again = entry | {"id": "z", "evidence": {"conversation_id": "c9"}}
-    ops = [{"op": "add", "path": "/content/facts/-", "value": again}]
-    outcome = rebase(ops, {"facts": had}, {"facts": [*had, entry]})
-    assert isinstance(outcome, Rebased)
-    after = applied(outcome.ops, {"facts": [*had, entry]})["facts"]
-    assert len(after) == len(had) + 1
-    assert any(covers(there, again, USUAL) for there in after)

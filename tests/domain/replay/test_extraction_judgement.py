@@ -14,7 +14,6 @@ from memnet.domain.core.json_patch import apply
 from memnet.domain.replay.extraction_guardrails import MAX_CITED, MAX_DIGEST_TEXT, MAX_REJECTED
 from tests.domain.extraction_samples import (
     CONTENTS,
-    COPILOT,
     DESK,
     FACT,
     NOTE,
@@ -95,18 +94,6 @@ def test_a_replaced_entry_keeps_its_id_and_the_members_that_are_not_its_origin()
     ]
 
 
-def test_a_text_entry_becomes_an_object_when_it_is_replaced() -> None:
-    (patch,) = judged(subject_of(*SAID), project(set_to("/content/recent_notes/0", "The launch moved."))).patches
-
-    assert patch.ops[0]["value"]["text"] == "The launch moved."
-
-
-def test_the_text_of_an_entry_can_be_replaced_alone() -> None:
-    (patch,) = judged(subject_of(*SAID), project(set_to("/content/recent_notes/1/text", "The launch moved."))).patches
-
-    assert patch.ops == [{"op": "replace", "path": "/content/recent_notes/1/text", "value": "The launch moved."}]
-
-
 def test_a_member_that_is_there_is_replaced_and_one_that_is_not_is_added() -> None:
     judgement = judged(
         subject_of(*SAID),
@@ -122,12 +109,6 @@ def test_a_member_that_is_there_is_replaced_and_one_that_is_not_is_added() -> No
     ]
 
 
-def test_known_operations_are_omitted_and_the_others_are_kept() -> None:
-    (patch,) = judged(subject_of(*SAID), dynamic(add("/content/preferences/-", "Write in English"), PREFERENCE)).patches
-
-    assert [made["value"] for made in patch.ops] == ["Prefers tables over prose."]
-
-
 def test_what_another_patch_of_the_replay_proposes_is_not_proposed_again() -> None:
     judgement = judged(
         subject_of(*SAID),
@@ -141,15 +122,6 @@ def test_what_another_patch_of_the_replay_proposes_is_not_proposed_again() -> No
         ["/content/durable_facts/-"],
         ["/content/preferences/-", "/content/preferences/-"],
     ]
-
-
-def test_a_later_operation_does_not_change_what_an_earlier_one_carries() -> None:
-    (patch,) = judged(
-        subject_of(*SAID), project(NOTE, set_to("/content/recent_notes/2/text", "The launch is off."))
-    ).patches
-
-    assert patch.ops[0]["value"]["text"] == "The launch moved to 20 March."
-    assert patch.ops[1]["value"] == "The launch is off."
 
 
 def test_confidence_is_capped_by_the_profile_and_never_raised() -> None:
@@ -202,15 +174,6 @@ def test_a_patch_cites_a_bounded_number_of_messages_each_once() -> None:
 
     assert judged(subject, dynamic(message_ids=ids)).rejected[0].code == ErrorCode.LIMIT_EXCEEDED
     assert judged(subject, dynamic(message_ids=["m2", "m1", "m2"])).patches[0].message_ids == ["m1", "m2"]
-
-
-def test_under_a_profile_without_rules_for_replays_nothing_is_proposed() -> None:
-    profile = CATALOG.profile(COPILOT).model_copy(update={"extraction": None})
-
-    judgement = judged(subject_of(*SAID, profile=profile), dynamic(), digest=digest())
-
-    assert judgement.patches == []
-    assert judgement.digest is not None
 
 
 def test_the_rules_come_from_the_profile() -> None:

@@ -33,7 +33,6 @@ from memnet.domain.replay.proposal import (
     RebaseResult,
     Request,
     command,
-    load_proposal,
     next_attempt,
 )
 from memnet.domain.replay.replay import PatchStatus
@@ -82,10 +81,6 @@ def test_one_rebase_too_many_is_a_dispute_with_the_code() -> None:
 
 def test_equal_content_needs_no_request() -> None:
     assert next_attempt(carried({**BASE, "summary": OPS[0]["value"]}), 9, max_rebases=1, lost="ETAG_MISMATCH") is None
-
-
-def test_a_stored_proposal_is_read_back() -> None:
-    assert load_proposal(SCOPE, proposal().members(), BASE) == proposal()
 
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
@@ -179,10 +174,6 @@ def test_the_evidence_of_what_is_there_joins_it_on_the_version_that_was_shown() 
 def test_a_stored_plan_is_read_back() -> None:
     made = plan(patch(), patch(BETA), patch()).change(1, request=Request(1, FIRST, OPS)).change(2, conflict=details())
     assert replay_plan.load(SCOPE, made.dump()) == made
-
-
-def test_the_base_of_several_patches_is_stored_once() -> None:
-    assert plan(patch(), patch()).dump().count(b"The current search") == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"event":null,"bases":{},"patches":[{}]}'])

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import orjson
 import pytest
 
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.context.context import AssembleContext
 from memnet.domain.core.errors import InvalidIdentifier, ProfileForbidden, ProfileNotFound
-from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.scope import DocumentKey
 from memnet.operations.context import assemble_context
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
@@ -99,14 +98,6 @@ async def test_a_routed_project_takes_a_second_wave(filled: Any) -> None:
     assert (filled.documents.calls, filled.documents.most_in_flight) == ({"get": 3}, 2)
 
 
-async def test_the_document_is_that_of_a_read(filled: Any) -> None:
-    answer = await assemble(filled, "apollo")
-    head = await filled.head(ALPHA)
-    document = answer.documents[2]
-    assert (document.namespace, document.path, document.etag) == ("projects", "alpha.json", head.commit.etag)
-    assert b"commit" not in document.document
-
-
 async def test_unsure_means_no_project(filled: Any) -> None:
     answer = await assemble(filled, "retrieval is slow")
     assert (answer.selected, dropped(answer)) == ({}, {"project_doc": "not_routed"})
@@ -132,11 +123,6 @@ async def test_a_project_without_a_document_is_selected_and_not_found(filled: An
     assert list(answer.dropped_bindings) == [
         {"binding_id": "project_doc", "namespace": "projects", "path": "gone.json", "reason": "document_not_found"}
     ]
-
-
-async def test_a_deleted_document_is_not_found(filled: Any) -> None:
-    await filled.delete((await filled.head(ALPHA)).commit.etag)
-    assert dropped(await assemble(filled, "apollo")) == {"project_doc": "document_not_found"}
 
 
 async def test_an_unreadable_document_is_left_out_and_the_others_are_there(filled: Any) -> None:
@@ -165,8 +151,6 @@ async def test_a_new_user_has_nothing_and_that_is_no_error(service: Any) -> None
     ("limits", "kept"),
     [
         ({"max_docs": 2}, ["user_static", "user_dynamic"]),
-        ({"max_docs": 1}, ["user_static"]),
-        ({"max_docs": 4}, ["user_static", "user_dynamic", "project_doc"]),
         ({"max_chars_total": 1}, []),
         ({"max_chars_total": 10_000}, ["user_static", "user_dynamic", "project_doc"]),
     ],
@@ -178,28 +162,11 @@ async def test_what_does_not_fit_is_dropped_from_the_end(filled: Any, limits: An
     assert answer.selected == {"project_id": "alpha"}
 
 
-async def test_exactly_as_many_characters_as_allowed(filled: Any) -> None:
-    sizes = [len(content_of(document.document)) for document in (await assemble(filled, "apollo")).documents]
-    assert len((await assemble(filled, "apollo", max_chars_total=sum(sizes))).documents) == 3
-    fewer = await assemble(filled, "apollo", max_chars_total=sum(sizes) - 1)
-    assert dropped(fewer) == {"project_doc": "max_chars_total"}
-    assert fewer.dropped_bindings[0]["size"] == sizes[2]
-
-
-def content_of(document: bytes) -> str:
-    return orjson.dumps(orjson.loads(document)["content"]).decode()
-
-
 @pytest.mark.parametrize("value", ["../beta", "a/b", "", ".", "a\n", "{project_id}", "a" * 129])
 async def test_an_explicit_id_cannot_leave_its_place(filled: Any, value: Any) -> None:
     with pytest.raises(InvalidIdentifier):
         await assemble(filled, explicit_ids={"project_id": value})
     assert filled.documents.calls == {}
-
-
-async def test_hints_that_are_no_variable_are_not_for_us(filled: Any) -> None:
-    answer = await assemble(filled, "apollo", explicit_ids={"channel": "e mail / chat", "ticket_id": "../x"})
-    assert answer.selected == {"project_id": "alpha"}
 
 
 async def test_the_profile_must_exist_and_admit(filled: Any) -> None:
@@ -210,12 +177,6 @@ async def test_the_profile_must_exist_and_admit(filled: Any) -> None:
     with pytest.raises(ProfileForbidden):
         await assemble(filled, catalog=catalog)
     assert bindings(await assemble(filled, catalog=catalog, actor=BOB)) == ["user_static", "user_dynamic"]
-
-
-async def test_nothing_of_another_user(filled: Any) -> None:
-    for scope in [UserScope("t1", "u2"), UserScope("t2", "u1")]:
-        answer = await assemble(filled, "apollo", scope=scope, explicit_ids={"project_id": "alpha"})
-        assert bindings(answer) == []
 
 
 async def test_a_profile_without_routing(filled: Any) -> None:

@@ -75,19 +75,6 @@ async def test_a_newer_version_may_be_several_steps_ahead(garden: Gardening, old
     assert (found["schema_version"], found["content"]) == ("1.2.0", {"plants": ["rose"], "place": {"north": False}})
 
 
-async def test_a_document_may_skip_versions_when_it_is_upgraded(garden: Gardening) -> None:
-    first = await garden.grow(OLD, "plants/-", "rose")
-    await garden.grow(NEWEST, "place", {}, over=first.etag)
-    assert (await garden.read(GARDEN))["schema_version"] == "1.2.0"
-
-
-async def test_a_repeated_request_of_the_old_release_is_replayed(garden: Gardening) -> None:
-    first = await garden.grow(NEW, "tools", [])
-    written = await garden.grow(OLD, "plants/-", "rose", over=first.etag, idempotency_key="once")
-    again = await garden.grow(OLD, "plants/-", "rose", over=first.etag, idempotency_key="once")
-    assert (again.replayed, again.etag) == (True, written.etag)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -192,15 +179,3 @@ async def test_the_old_release_confirms_and_rejects_items_of_the_new_one(plants:
     head = await service.head(GARDEN)
     assert (head.content["plants"], head.content["waiting"]) == (plants, [])
     assert head.schema_version == "1.1.0"
-
-
-async def test_without_the_text_of_the_schema_a_confirmation_is_refused() -> None:
-    service = Service()
-    named = decision(await proposed(service))
-    before, ports = await service.head(GARDEN), service.ports() | {"catalog": OLDER}
-    with pytest.raises(BindingMismatch):
-        await confirm_pending(
-            ConfirmPending(**named, confidence=0.9, evidence=EVIDENCE),
-            service_of(**ports),
-        )
-    assert await service.head(GARDEN) == before

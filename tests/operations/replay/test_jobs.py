@@ -8,7 +8,6 @@ import pytest
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.errors import InvalidCursor, Unavailable
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.replay import replay as replays
@@ -25,10 +24,7 @@ from memnet.operations.replay.jobs import (
 )
 from tests.operations.replay_scenario import (
     ALPHA,
-    DEADLINE,
     DYNAMIC,
-    FACT,
-    FORBIDDEN,
     PREFERENCE,
     SCOPE,
     DownQueue,
@@ -83,28 +79,6 @@ async def test_a_job_that_became_due_in_the_meantime_is_marked_again() -> None:
     assert await world.marked() == [job]
 
 
-async def test_a_replay_that_waits_has_no_patches_yet() -> None:
-    world = World()
-    told = await world.told(await world.store())
-    assert (told["status"], told["patches"], told["event_id"], told["attempts"]) == ("queued", [], None, 0)
-
-
-async def test_each_patch_has_its_fate_and_reason() -> None:
-    world = World(models=ScriptedModels([answer(PREFERENCE, FACT, DEADLINE, FORBIDDEN)]))
-    await world.create_project()
-    job = await world.store()
-    await world.replay(job)
-    told = await world.told(job)
-    assert (told["status"], told["attempts"]) == ("partial", 1)
-    assert [patch["status"] for patch in told["patches"]] == ["applied", "redirected", "applied", "rejected"]
-    applied, redirected, _, rejected = told["patches"]
-    assert applied["change_id"]
-    assert (applied["message_ids"], applied["confidence"]) == (["m1"], 0.75)
-    assert redirected["change_id"]
-    assert "change_id" not in rejected
-    assert rejected["reason"].startswith("PATH_NOT_WRITABLE: ")
-
-
 async def test_a_patch_has_the_current_status_of_its_conflict() -> None:
     world, conflict = await disputed_world()
     (patch,) = (await get_replay(SCOPE, conflict.replay_id, records=world.records))["patches"]
@@ -128,13 +102,6 @@ async def test_each_listed_replay_equals_a_single_read() -> None:
     assert page.items == [await get_replay(SCOPE, job.job_id, records=world.records)]
     assert page.items[0]["patches"][0]["status"] == "applied"
     assert page.next_cursor is None
-
-
-async def test_another_users_are_not_among_them() -> None:
-    world = World()
-    await world.store()
-    other = UserScope("t1", "u10")
-    assert (await list_replays(other, limit=10, cursor=None, records=world.records)).items == []
 
 
 async def test_pages_are_bounded_and_follow_one_another() -> None:
@@ -182,29 +149,12 @@ async def test_the_same_snapshot_again_retries_a_failed_replay() -> None:
     assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
 
 
-async def test_a_finished_replay_stays_as_it_is() -> None:
-    world = World(models=ScriptedModels([answer(PREFERENCE)]))
-    job = await world.store()
-    done = await world.replay(job)
-    await world.marks.mark(job)
-    assert await fail(world, job) == done
-    assert await world.marked() == []
-
-
 async def test_a_failure_that_races_with_a_worker_has_one_outcome() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
     found, failed = await asyncio.gather(world.replay(job), fail(world, job))
     assert failed is not None
     assert found.status is failed.status is ReplayStatus((await world.told(job))["status"])
-    assert await world.marked() == []
-
-
-async def test_of_a_replay_that_is_not_there_only_the_mark_goes() -> None:
-    world = World()
-    job = Job(JobKind.REPLAY, "t1", "u1", "rpl-none")
-    await world.marks.mark(job)
-    assert await fail(world, job) is None
     assert await world.marked() == []
 
 
@@ -236,20 +186,6 @@ async def test_a_retried_replay_is_queued_marked_sent_and_continued() -> None:
     assert job in await world.marked()
     assert (await world.replay(job)).status is ReplayStatus.SUCCEEDED
     assert job not in await world.marked()
-
-
-async def test_what_was_attempts_before_retry_does_not_count_against_it() -> None:
-    world = World()
-    await world.create_project()
-    job = await world.store()
-    stored = await world.records.read(replay_key(job.scope, job.job_id))
-    assert stored is not None
-    begun = replays.load(stored.data).start(world.clock.now())
-    await world.records.write(begun.key, replays.dump(begun), replaces=stored.storage_etag)
-    await fail_replay(job, "INTERNAL", service_of(records=world.records, marks=world.marks, clock=world.clock))
-    told = await retry(world, job.job_id)
-    assert (told.attempts, told.attempts_before_retry) == (1, 1)
-    assert await stored_replay(world, job) == told
 
 
 async def test_one_that_has_not_failed_stays_as_it_is() -> None:

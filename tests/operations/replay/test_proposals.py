@@ -16,7 +16,7 @@ from memnet.domain.replay.proposal import Request
 from memnet.operations.replay.replays import LostRace, Rejected, create_conflict, rebase_proposal, try_proposal
 from tests.domain.replay_samples import OPS, details, proposal
 from tests.domain.samples import CATALOG
-from tests.operations.replay_scenario import ALPHA, SCOPE, WORKER, DownQueue, World, add, put
+from tests.operations.replay_scenario import ALPHA, SCOPE, WORKER, DownQueue, World, put
 from tests.services import service_of
 
 EMPTY = {"summary": "", "facets": {}, "recent_notes": []}
@@ -66,30 +66,8 @@ async def test_what_another_release_may_know_goes_up(members: Any, error: Any) -
         await attempt(World(), Request(0, None, OPS), **members)
 
 
-async def test_a_dry_run_reports_an_applied_request_and_applies_nothing() -> None:
-    world = World()
-    seen = await attempt(world, Request(0, None, OPS), dry_run=True)
-    assert isinstance(seen, WriteResult)
-    assert not seen.replayed
-    assert await world.content(ALPHA) is None
-    await attempt(world, Request(0, None, OPS))
-    seen = await attempt(world, Request(0, None, OPS), dry_run=True)
-    assert isinstance(seen, WriteResult)
-    assert seen.replayed
-
-
 async def rebased(world: World, catalog: Any = CATALOG, **members: Any) -> Any:
     return await rebase_proposal(proposal(**members), service_of(documents=world.documents, catalog=catalog))
-
-
-async def test_it_is_carried_over_what_others_have_changed() -> None:
-    world = World()
-    await world.create_project()
-    written = await world.live(ALPHA, add("/recent_notes/-", "first"))
-    carried = await rebased(world)
-    assert carried.etag == written.etag
-    assert carried.content["recent_notes"] == ["first"]
-    assert carried.rebased == Rebased(OPS, ())
 
 
 async def test_a_document_that_is_not_there_is_its_initial_content() -> None:
@@ -128,13 +106,6 @@ async def test_it_is_marked_stored_and_sent_once() -> None:
     assert versions.details == details()
     assert world.queue.sent == [(conflict.job, 1, world.clock.now() + BACKOFF[0])]
     assert await world.marked() == [conflict.job]
-
-
-async def test_nothing_of_what_was_proposed_lies_open() -> None:
-    world = World()
-    await create(world)
-    for data in world.records_at_rest():
-        assert b"rewrite" not in data
 
 
 async def test_without_a_broker_it_is_marked_all_the_same() -> None:

@@ -10,19 +10,16 @@ import pytest
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.errors import (
     DecryptionFailed,
-    ETagMismatch,
     LimitExceeded,
     ReplayNotFound,
     Unavailable,
 )
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.user_item import ItemKind
-from memnet.domain.documents import envelope
 from memnet.domain.events.event import EventKey
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import BACKOFF
 from memnet.domain.replay.replay import PatchStatus, ReplayStatus, replay_key
-from memnet.operations.documents.write import patch_document
 from memnet.operations.replay.replays import replay_snapshot
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import (
@@ -132,22 +129,6 @@ async def test_workers_on_one_job_double_nothing() -> None:
     assert await world.marked() == []
 
 
-async def test_a_race_is_rebased_once_under_the_same_lineage() -> None:
-    world = World(models=saying(DEADLINE))
-    await world.create_project(notes=["first"])
-    job = await world.store()
-    meddler = Meddler(
-        world, ItemKind.REPLAYS, is_planned, lambda: unanswered(world.live(ALPHA, add("/recent_notes/0", "zeroth")))
-    )
-    replay = await world.replay(job, **world.ports(meddler.beside(pass_on)))
-    assert [(fate.status, fate.outcome) for fate in replay.patches] == [("applied", "rebased")]
-    notes = (await world.content(ALPHA))["recent_notes"]
-    assert notes[:2] == ["zeroth", "first"]
-    assert notes[2]["text"] == "The deadline is Friday"
-    last = (await world.history(ALPHA))[-1]
-    assert (last["idempotency_key"], last["lineage"]) == (f"{job.job_id}-1#rebase-1", f"{job.job_id}-1")
-
-
 async def test_a_race_that_is_lost_again_is_a_conflict_to_be_retried() -> None:
     world = World(models=saying(DEADLINE))
     await world.create_project(notes=["first"])
@@ -204,15 +185,6 @@ async def test_what_somebody_else_has_written_already_is_not_written_again() -> 
     (fate,) = replay.patches
     assert (fate.status, fate.reason, fate.change_id) == ("applied", "already_there", None)
     assert len(await world.history(ALPHA)) == 2
-
-
-async def test_two_patches_of_one_value_are_a_conflict_and_not_a_silent_overwriting() -> None:
-    again = proposed("project_doc", "alpha.json", put("/summary", "The retrieval rewrite is the summary"), cites="m3")
-    world = World(models=saying(SUMMARY, again))
-    await world.create_project()
-    replay = await world.replay(await world.store())
-    assert [fate.status for fate in replay.patches] == ["applied", "conflict"]
-    assert (await world.content(ALPHA))["summary"] == "The retrieval rewrite"
 
 
 async def test_a_rejected_patch_has_its_code_and_does_not_stop_the_others() -> None:
@@ -291,58 +263,6 @@ async def test_another_event_under_the_replays_id_costs_the_event_alone() -> Non
     assert (replay.reason or "").startswith("EVENT_EXISTS: ")
     assert [fate.status for fate in replay.patches] == [PatchStatus.APPLIED]
     assert await world.marked() == []
-
-
-async def test_live_writers_racing_with_replays_lose_nothing() -> None:
-    world = World(
-        models=ScriptedModels(
-            [
-                answer(
-                    proposed(
-                        "project_doc",
-                        "alpha.json",
-                        add("/recent_notes/-", f"The deadline of part {number} is Friday"),
-                        cites="m3",
-                    )
-                )
-                for number in range(4)
-            ]
-        )
-    )
-    await world.create_project()
-    jobs = [await world.store(f"s{number}") for number in range(4)]
-
-    async def write(writer: int) -> None:
-        for number in range(5):
-            await persistently(world, add("/recent_notes/-", f"writer {writer} note {number}"))
-
-    await asyncio.gather(*(world.replay(job) for job in jobs), *(write(writer) for writer in range(3)))
-    opened = [conflict for conflict, _ in await world.conflicts()]
-    for conflict in opened:
-        assert (await world.retry(conflict.job, 1)).status == "resolved"
-    assert opened, "the race is too tame to show anything"
-    notes = [note if isinstance(note, str) else note["text"] for note in (await world.content(ALPHA))["recent_notes"]]
-    assert sorted(note for note in notes if note.startswith("writer")) == sorted(
-        f"writer {writer} note {number}" for writer in range(3) for number in range(5)
-    )
-    assert sorted(note for note in notes if note.startswith("The")) == [
-        f"The deadline of part {number} is Friday" for number in range(4)
-    ]
-    assert len(await world.history(ALPHA)) == 1 + 15 + 4
-
-
-async def persistently(world: World, op: dict[str, Any]) -> None:
-    while True:
-        head = await world.documents.get(ALPHA)
-        assert head is not None
-        etag = envelope.load(head.data).commit.etag
-        # As a client does it: there is time between reading and writing.
-        await asyncio.sleep(0)
-        try:
-            await patch_document(world.live_command(ALPHA, etag, op), service_of(**world.writing()))
-        except ETagMismatch:
-            continue
-        return
 
 
 async def unanswered(work: Awaitable[Any]) -> None:

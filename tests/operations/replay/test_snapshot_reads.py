@@ -7,11 +7,9 @@ import pytest
 
 from memnet.domain.core.errors import (
     DecryptionFailed,
-    InvalidCursor,
     InvalidIdentifier,
     SnapshotNotFound,
     Unavailable,
-    VaultUnavailable,
 )
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.user_item import ItemKind
@@ -51,13 +49,6 @@ async def test_the_conversation_is_returned_after_its_read_is_recorded(world: Va
     assert orjson.loads(record)["snapshot_uri"] == snapshot().uri
 
 
-async def test_every_reading_has_its_record(world: VaultWorld) -> None:
-    for _ in range(3):
-        await read(world)
-    assert len(await accesses(world)) == 3
-    assert len(set(await accesses(world))) == 3
-
-
 @pytest.mark.parametrize("fate", ["lost", "unconfirmed"])
 async def test_what_cannot_be_recorded_is_not_read(world: VaultWorld, fate: str) -> None:
     world.records.fate = lambda key: fate if key.kind is ItemKind.ACCESSES else None
@@ -76,12 +67,6 @@ async def test_a_missing_snapshot_leaves_no_record(world: VaultWorld) -> None:
         with pytest.raises(SnapshotNotFound):
             await read(world, *place)
     assert await accesses(world) == []
-
-
-async def test_without_the_vault_nothing_is_read(world: VaultWorld) -> None:
-    world.keys.down = True
-    with pytest.raises(VaultUnavailable):
-        await read(world)
 
 
 async def test_invalid_ids_are_refused(world: VaultWorld) -> None:
@@ -143,9 +128,3 @@ async def test_they_are_in_the_order_of_their_times(read_world: VaultWorld, limi
 async def test_they_are_one_users_alone(read_world: VaultWorld) -> None:
     assert await principals(read_world, OTHER, 10) == ["b"]
     assert await principals(read_world, UserScope("t2", "u1"), 10) == []
-
-
-async def test_a_cursor_of_another_list_is_refused(read_world: VaultWorld) -> None:
-    cursor = (await list_snapshot_reads(SCOPE, limit=1, cursor=None, records=read_world.records)).next_cursor
-    with pytest.raises(InvalidCursor):
-        await list_snapshot_reads(OTHER, limit=1, cursor=cursor, records=read_world.records)

@@ -92,25 +92,12 @@ async def test_what_the_service_cannot_create_is_left_to_an_operator(
     assert world.queue.standing is standing
 
 
-async def test_an_unknown_prerequisite_is_not_ready(world: World) -> None:
-    world.queue.standing = PrerequisiteStatus.UNKNOWN
-    report = await world.run(apply=True)
-    assert (report.ready, report.by_hand) == (False, [])
-
-
 async def test_a_container_that_cannot_be_created_stays_missing(world: World) -> None:
     world.container.refuses = True
     report = await world.run(apply=True)
     assert not report.ready
     assert report.created == (INDEX,)
     assert subjects(report.to_create) == ["container"]
-
-
-async def test_a_denied_container_is_not_created(world: World) -> None:
-    world.container.standing = PrerequisiteStatus.DENIED
-    report = await world.run(apply=True)
-    assert subjects(report.by_hand) == ["container"]
-    assert "container" not in report.created
 
 
 async def serve(world: World, version: IndexVersion) -> None:
