@@ -55,7 +55,6 @@ END = "/content/a/-"
 
 APPENDS = [
     unchanged("to what grew", [add(END, 3)], {"a": [1]}, {"a": [1, 2]}, {"a": [1, 2, 3]}),
-    unchanged("several", [add(END, 3), add(END, 4)], {"a": []}, {"a": [1]}, {"a": [1, 3, 4]}),
     unchanged("after its like was removed", [add(END, TEA)], {"a": [TEA]}, {"a": []}, {"a": [TEA]}),
     unchanged("other texts stay apart", [add(END, "C++")], {"a": []}, {"a": ["C#"]}, {"a": ["C#", "C++"]}),
     unchanged("true is not 1", [add(END, True)], {"a": []}, {"a": [1, 1.0]}, {"a": [1, 1.0, True]}),
@@ -119,13 +118,6 @@ APPENDS = [
         (0, "/content/a/0", ConflictCause.GONE, SAID, ABSENT),
     ),
     (
-        "a source of what was changed",
-        [add(END, SAID | {"evidence": E2})],
-        {"a": [SAID]},
-        {"a": [SAID | {"text": COFFEE}]},
-        (0, "/content/a/0", ConflictCause.CHANGED, SAID, SAID | {"text": COFFEE}),
-    ),
-    (
         "more sources than evidence may name",
         [add(END, SAID | {"evidence": LONG})],
         {"a": []},
@@ -139,21 +131,7 @@ APPENDS = [
         {"a": [SAID | {"expires_at": "2026-01-01"}]},
         (0, END, ConflictCause.CHANGED, ABSENT, SAID | {"expires_at": "2026-01-01"}),
     ),
-    (
-        "the same without the expiry",
-        [add(END, SAID)],
-        {"a": []},
-        {"a": [SAID | {"x": 1}]},
-        (0, END, ConflictCause.CHANGED, ABSENT, SAID | {"x": 1}),
-    ),
     there("the text of an entry", [add(END, TEA)], {"a": []}, {"a": [SAID | {"x": 1}]}),
-    unchanged(
-        "next to what was there otherwise",
-        [add(END, SAID | {"x": 1})],
-        {"a": [SAID]},
-        {"a": [SAID]},
-        {"a": [SAID, SAID | {"x": 1}]},
-    ),
     (
         "copied to where another source is",
         [copy("/content/b/0", END)],
@@ -229,7 +207,6 @@ INDICES = [
     unchanged("equal arrays, equal places", [remove(AT)], {"a": [1, 1]}, {"a": [1, 1], "b": 0}, {"a": [1], "b": 0}),
     there("replaced alike", [replace(AT, F2_EDITED)], THREE, {"a": [F2_EDITED, F1, F3]}),
     there("replaced alike below", [replace(AT + "/text", F2_EDITED["text"])], THREE, {"a": [F2_EDITED]}),
-    there("replaced alike among likes", [replace("/content/a/0", 2)], {"a": [1, 1]}, {"a": [2, 1]}),
     there("removed", [remove(AT)], THREE, {"a": [F1, F3]}),
     there("removed with what it was in", [remove(AT + "/text")], THREE, {"a": [F1]}),
     (
@@ -260,13 +237,6 @@ INDICES = [
         (0, AT, ConflictCause.AMBIGUOUS, F2, [F2_EDITED, F2 | {"x": 2}]),
     ),
     (
-        "ids that do not agree",
-        [add("/content/a/0/x", 1)],
-        {"a": [NOTE_1]},
-        {"a": [NOTE_2]},
-        (0, "/content/a/0", ConflictCause.AMBIGUOUS, NOTE_1, [NOTE_2]),
-    ),
-    (
         "no id: it only ends like one",
         [add("/content/a/0/x", 1)],
         {"a": [{"paid": 1}]},
@@ -279,20 +249,6 @@ INDICES = [
         {"a": [F1, F1 | {"y": 1}]},
         {"a": [F1 | {"y": 2}]},
         (0, AT, ConflictCause.AMBIGUOUS, F1 | {"y": 1}, [F1 | {"y": 2}]),
-    ),
-    (
-        "no id: empty",
-        [add("/content/a/0/x", 1)],
-        {"a": [{"id": ""}]},
-        {"a": [{"id": "", "y": 2}]},
-        (0, "/content/a/0", ConflictCause.AMBIGUOUS, {"id": ""}, [{"id": "", "y": 2}]),
-    ),
-    (
-        "the second of two",
-        [replace("/content/b", 1), replace(AT, 9)],
-        {"a": [1, 2], "b": 0},
-        {"a": [1], "b": 0},
-        (1, AT, ConflictCause.GONE, 2, ABSENT),
     ),
 ]
 

@@ -99,6 +99,7 @@ def test_a_sound_migration_is_in_the_catalog(shed: Workshop) -> None:
          "is the source's version: a migration in place must change it"),
         ([*IN_PLACE, put("/sources/new", DIG["sources"]["old"])], "",
          "migrates in place: it must have one source and one target"),
+        ([*IN_PLACE, put("/sources/old/required", False)], "/sources", "the source must be required"),
     ],
 )  # fmt: skip
 def test_problems_are_reported(shed: Workshop, changes: list[Any], pointer: str, reason: str) -> None:

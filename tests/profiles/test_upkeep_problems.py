@@ -57,6 +57,8 @@ PROBLEMS = [
                  id="classes that set nothing"),
     pytest.param([put("/guidance_sections", {"park": ["/plants"]})], "/guidance_sections/park",
                  "is a rule for a binding that the profile lacks", id="unknown binding"),
+    pytest.param([guidance("/plantz")], "/guidance_sections/garden/0", "schema garden 1.0.0 has no /plantz",
+                 id="guidance the schema lacks"),
     pytest.param([guidance("/beds/*/names")], "/guidance_sections/garden/0",
                  "must be one pointer below the content, without * and -", id="guidance in many places"),
     pytest.param([guidance("")], "/guidance_sections/garden/0",

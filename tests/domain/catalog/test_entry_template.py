@@ -1,6 +1,6 @@
 """A text becomes an entry as the profile's template says."""
 
-from memnet.domain.catalog.entry_template import Entry, fill, kept_by_service, renew
+from memnet.domain.catalog.entry_template import Entry, fill, kept_by_service, placeholders, renew
 
 ENTRY = Entry(id="e1", text="$id", confidence=0.5, evidence={"message_ids": ["m1"]}, time="2026-02-14T20:00:00.000000Z")
 TEMPLATE = {
@@ -28,6 +28,10 @@ def test_a_renewed_entry_keeps_its_id_and_what_the_template_is_silent_on() -> No
     assert renewed == fill(TEMPLATE, ENTRY) | {"key": "old", "until": "2027"}
     assert renew("a text", TEMPLATE, ENTRY) == fill(TEMPLATE, ENTRY)
     assert renew({"text": "without a key"}, TEMPLATE, ENTRY)["key"] == "e1"
+
+
+def test_what_is_written_like_a_placeholder_is_found() -> None:
+    assert list(placeholders({"a": ["$text", {"b": "$nope"}], "c": "cost: $5", "d": 1})) == ["$text", "$nope"]
 
 
 def test_the_service_keeps_all_members_with_placeholders_but_the_text() -> None:

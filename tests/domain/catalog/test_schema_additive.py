@@ -77,6 +77,7 @@ def test_an_additive_change_is_proven(changes: list[dict[str, Any]]) -> None:
         ([put("/required", [])], "/required"),
         ([drop(f"{P}/kind")], f"{P}/kind"),
         ([put(f"{P}/name/maxLength", 9)], f"{P}/name/maxLength"),
+        ([drop(f"{P}/name/format")], f"{P}/name/format"),
         ([put(f"{P}/name/pattern", "^a")], f"{P}/name/pattern"),
         ([put(f"{P}/name/type", "number")], f"{P}/name/type"),
         ([put(f"{P}/name/type", ["string", "null"])], f"{P}/name/type"),

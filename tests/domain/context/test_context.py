@@ -4,8 +4,6 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memnet.domain.catalog.profile import Binding, Profile
 from memnet.domain.context.context import (
@@ -171,29 +169,3 @@ def test_a_shorter_event_fits_after_one_that_does_not() -> None:
     packed = pack_events(events, IncludeEvents(top_k=9, max_chars=2 * SIZE), documents=[], max_chars_total=None)
     assert ids(packed) == ["e1", "e2"]
     assert [row["event_id"] for row in packed.dropped] == ["long"]
-
-
-@given(
-    lengths=st.lists(st.integers(0, 300), max_size=12),
-    documents=st.lists(st.integers(8, 300), max_size=3),
-    total=st.none() | st.integers(300, 2000),
-    own=st.none() | st.integers(1, 2000),
-)
-def test_nothing_is_cut_lost_or_over_the_budget(
-    lengths: list[int], documents: list[int], total: int | None, own: int | None
-) -> None:
-    events = [found(f"e{n}", "x" * length) for n, length in enumerate(lengths)]
-    packed = pack_events(
-        events,
-        IncludeEvents(top_k=50, max_chars=own),
-        documents=[document(size) for size in documents],
-        max_chars_total=total,
-    )
-    assert sorted([*ids(packed), *(row["event_id"] for row in packed.dropped)]) == sorted(
-        f"e{n}" for n in range(len(events))
-    )
-    assert set(packed.cited) <= {cite(event) for event in events}
-    used = sum(len(text.decode()) for text in packed.cited)
-    assert used <= (own if own is not None else used)
-    if total is not None and used:
-        assert used + sum(documents) <= total

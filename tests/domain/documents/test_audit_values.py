@@ -144,6 +144,12 @@ def test_it_opens_in_its_own_place_alone() -> None:
         opened({**first, "sealed": second["sealed"]}, place(first), KEYS)
 
 
+def test_another_key_opens_nothing() -> None:
+    for keys in ({}, {"key-1": DataKey("key-1", bytes(32))}, {"key-2": DATA_KEY}):
+        with pytest.raises(DecryptionFailed):
+            opened(LIFE.records[0], place(LIFE.records[0]), keys)
+
+
 def test_values_other_than_the_hash_names_do_not_open() -> None:
     """The owner of the key can seal other values at the same location; the hash in clear detects it."""
     record = LIFE.opened()[0]

@@ -201,15 +201,6 @@ def test_a_late_retry_of_a_creation_does_not_bring_a_deleted_document_back() -> 
     assert request_from_record(history.records[0], older(history, another), another) is None
 
 
-def test_a_creation_is_found_by_its_own_sequence_after_an_earlier_life() -> None:
-    history = changes(2)
-    history.delete()
-    changes(MAX_RECEIPTS + 1, history)
-    elsewhere = older(history, repeated(history, 4))
-    assert elsewhere.change_id.endswith("-000000000004")
-    assert applied(request_from_record(history.records[3], elsewhere, repeated(history, 4))).created
-
-
 # The next version.
 
 

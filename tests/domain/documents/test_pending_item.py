@@ -47,6 +47,7 @@ CONTENT: dict[str, Any] = {
         ),
         (op("remove", "/content/owned/1/text"), None, {"owned": OWNED}),
         (op("replace", "/content/deep", value={}), None, {"deep": CONTENT["deep"]}),
+        (op("replace", "/content", value={}), None, CONTENT),
     ],
 )
 def test_an_operation_keeps_of_the_content_what_it_needs(operation: Any, target: Any, base: Any) -> None:

@@ -208,11 +208,6 @@ def test_a_section_gives_way_before_its_array_is_full(fill: Any, left: Any) -> N
     assert len(plan.content["notes"]) == left
 
 
-def test_a_section_without_keep_never_gives_way() -> None:
-    content = {"notes": ["a", "b", "c"]}
-    assert compact(content, {"section": "/notes", "merge": True}, max_chars=5).ops == []
-
-
 def test_a_durable_section_gives_way_only_in_what_is_less_sure() -> None:
     entries = [fact("a", confidence=0.95), fact("b", confidence=0.5), fact("c", confidence=0.7), {"text": "d"}]
     trimmed = {"section": "/facts", "keep": 0, "trim_below": 0.7}

@@ -183,21 +183,3 @@ async def test_a_profile_without_routing(filled: Any) -> None:
     plain = CATALOG.profile(PROFILE).model_copy(update={"routing": None})
     answer = await assemble(filled, "apollo", catalog=Catalog({PROFILE: plain}, CATALOG.schemas))
     assert (answer.selected, answer.routing_debug["reason"]) == ({}, "profile_has_no_routing")
-
-
-async def test_the_other_profile_routes_by_its_own_documents(service: Any) -> None:
-    customer = {
-        "account": {},
-        "agreements": [],
-        "to_verify": [],
-        "open_tickets": [{"ticket_id": "T-7", "nicknames": ["the printer thing"], "subject_words": ["toner"]}],
-    }
-    desk = {"profile_id": "support-desk-v1", "schema_id": "support.customer", "binding_id": "customer"}
-    await service.replace(customer, key=DocumentKey(SCOPE, "support", "customer.json"), **desk)
-    ticket = {"op": "replace", "path": "/content/subject", "value": "Printer"}
-    key = DocumentKey(SCOPE, "support", "tickets/T-7.json")
-    await service.patch(ticket, key=key, profile_id="support-desk-v1", binding_id="ticket")
-    answer = await assemble(service, "again the printer thing!", profile_id="support-desk-v1")
-    assert answer.selected == {"ticket_id": "T-7"}
-    assert bindings(answer) == ["ticket", "customer"]
-    assert dropped(answer) == {"entitlements": "document_not_found"}

@@ -155,17 +155,6 @@ async def test_a_warm_patch_writes_once_and_reads_nothing(service: Any) -> None:
     assert service.audit.calls == {}
 
 
-async def test_a_stale_cached_version_is_detected(service: Any) -> None:
-    """Another process wrote meanwhile; this one still remembers what the client names."""
-    [first] = await service.count_up(1)
-    remembered = service.documents.recall(ALPHA)
-    await service.patch(note("another process"), over=first.etag)
-    service.documents._cache.remember(ALPHA, remembered)
-    with pytest.raises(ETagMismatch):
-        await service.patch(note("stale"), over=first.etag)
-    assert (await service.read())["content"]["summary"] == "another process"
-
-
 # Dry runs.
 
 

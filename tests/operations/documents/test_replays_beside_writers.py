@@ -64,23 +64,6 @@ def saying(*patches: Any) -> ScriptedModels:
     return ScriptedModels([answer(*patches)] * 2)
 
 
-async def test_a_confirmed_fact_said_again_has_two_sources_without_another_confirmation() -> None:
-    world = World(models=saying(FACT))
-
-    async def confirm() -> None:
-        content = await world.content(DYNAMIC)
-        (item,) = content["pending_confirmations"]
-        facts = [item["target"]["value"]]
-        await world.replace(DYNAMIC, {**content, "durable_facts": facts, "pending_confirmations": []})
-
-    first, second = await twice(world, between=confirm)
-    assert [fate.status for fate in (*first.patches, *second.patches)] == ["redirected", "applied"]
-    content = await world.content(DYNAMIC)
-    (fact,) = content["durable_facts"]
-    assert (conversations(fact), fact["confidence"]) == (["c1", "c2"], 0.75)
-    assert content["pending_confirmations"] == []
-
-
 async def test_a_fact_said_twice_before_its_confirmation_waits_with_each_source() -> None:
     world = World(models=saying(FACT))
     await twice(world)

@@ -1,6 +1,5 @@
 """Commit, replace and delete documents on stores that fail, and in races."""
 
-import dataclasses
 import logging
 from datetime import timedelta
 from typing import Any
@@ -13,7 +12,6 @@ from memnet.domain.core.errors import (
     ErasureRunning,
     FieldDenied,
     HistoryCorrupt,
-    IdempotencyKeyReused,
     MemnetError,
     Unavailable,
 )
@@ -288,15 +286,3 @@ async def test_a_sensitive_note_of_a_deletion_is_refused(service: Any) -> None:
     with pytest.raises(FieldDenied) as refused:
         await service.delete(results[-1].etag, note="card 4111 1111 1111 1111")
     assert refused.value.details == {"path": "/note", "kind": "card_number"}
-
-
-async def test_a_repeated_deletion_is_replayed_after_the_document_was_created_again(service: Any) -> None:
-    [first] = await service.count_up(1)
-    gone = await service.delete(first.etag, idempotency_key="gone")
-    for _ in range(2):
-        assert await service.delete(first.etag, idempotency_key="gone") == dataclasses.replace(gone, replayed=True)
-        if (await service.head()).deleted:
-            await service.patch(note("again"))
-    assert (await service.read())["content"]["summary"] == "again"
-    with pytest.raises(IdempotencyKeyReused):
-        await service.delete(first.etag, idempotency_key="gone", note="another reason")

@@ -5,21 +5,17 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.errors import (
     ConflictClosed,
     ConflictNotFound,
     FieldDenied,
-    InvalidCursor,
     InvalidIdentifier,
     Unavailable,
 )
 from memnet.domain.core.scope import Actor
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import Asked, ConflictStatus
-from memnet.operations.replay.conflicts import PAGE, attempt_conflict, discard_conflict, list_conflicts, retry_conflict
-from memnet.operations.replay.replays import create_conflict
-from tests.domain.replay_samples import details, proposal
+from memnet.operations.replay.conflicts import attempt_conflict, discard_conflict, list_conflicts, retry_conflict
 from tests.operations.replay_scenario import ALPHA, SCOPE, Call, World, disputed_world, put
 from tests.services import service_of
 
@@ -41,23 +37,6 @@ async def test_a_conflict_has_what_it_takes_to_decide_it() -> None:
     assert told["theirs"]["content"] == await world.content(ALPHA)
     assert told["diverged_at"]["path"] == "/content/summary"
     assert (found.confidence, found.evidence["message_ids"]) == (0.75, ["m3"])
-
-
-async def test_pages_are_bounded_and_follow_one_another() -> None:
-    world = World(models=ScriptedModels([]))
-    for number in range(1, PAGE + 4):
-        await create_conflict(
-            proposal(index=number),
-            details(),
-            service_of(vault=world.vault, marks=world.marks, queue=world.queue),
-            rebases=1,
-        )
-    first = await listed(world)
-    second = await listed(world, cursor=first.next_cursor)
-    assert (len(first.items), len(second.items), second.next_cursor) == (PAGE, 3, None)
-    assert len({conflict.conflict_id for conflict, _ in [*first.items, *second.items]}) == PAGE + 3
-    with pytest.raises(InvalidCursor):
-        await listed(world, cursor="AAAA")
 
 
 CAROL = Actor("carol", frozenset())

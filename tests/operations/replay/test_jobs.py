@@ -24,7 +24,6 @@ from memnet.operations.replay.jobs import (
 )
 from tests.operations.replay_scenario import (
     ALPHA,
-    DYNAMIC,
     PREFERENCE,
     SCOPE,
     DownQueue,
@@ -135,18 +134,6 @@ async def test_a_replay_that_is_given_up_says_why_and_is_marked_no_more() -> Non
     assert (await world.told(job))["reason"] == "UNAVAILABLE"
     assert await world.marked() == []
     assert await fail(world, job) == found
-
-
-async def test_the_same_snapshot_again_retries_a_failed_replay() -> None:
-    world = World(models=ScriptedModels([answer(PREFERENCE)]))
-    job = await world.store()
-    await fail(world, job)
-    await world.store_again()
-    assert await world.marked() == [job]
-    assert (await world.told(job))["status"] == "queued"
-    assert (await world.replay(job)).status is ReplayStatus.SUCCEEDED
-    assert (await world.told(job))["reason"] is None
-    assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
 
 
 async def test_a_failure_that_races_with_a_worker_has_one_outcome() -> None:

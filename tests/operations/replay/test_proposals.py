@@ -9,11 +9,10 @@ import pytest
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import BindingNotFound, ProfileNotFound
 from memnet.domain.core.scope import DocumentKey
-from memnet.domain.documents.commands import WriteResult
 from memnet.domain.documents.rebase import ConflictCause, RebaseConflict, Rebased
 from memnet.domain.replay.conflict import BACKOFF, ConflictStatus
 from memnet.domain.replay.proposal import Request
-from memnet.operations.replay.replays import LostRace, Rejected, create_conflict, rebase_proposal, try_proposal
+from memnet.operations.replay.replays import LostRace, create_conflict, rebase_proposal, try_proposal
 from tests.domain.replay_samples import OPS, details, proposal
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import ALPHA, SCOPE, WORKER, DownQueue, World, put
@@ -30,16 +29,6 @@ async def attempt(world: World, request: Request, *, dry_run: bool = False, **me
     return found
 
 
-async def test_it_is_applied_once_however_often_it_is_sent() -> None:
-    world = World()
-    first = await attempt(world, Request(0, None, OPS))
-    again = await attempt(world, Request(0, None, OPS))
-    assert isinstance(first, WriteResult)
-    assert isinstance(again, WriteResult)
-    assert (again.change_id, again.replayed) == (first.change_id, True)
-    assert len(await world.history(ALPHA)) == 1
-
-
 async def test_a_lost_race_has_its_code() -> None:
     world = World()
     await world.create_project()
@@ -49,12 +38,6 @@ async def test_a_lost_race_has_its_code() -> None:
     assert await attempt(world, Request(1, head.etag, OPS)) == LostRace(ErrorCode.ETAG_MISMATCH)
     missing = await attempt(World(), Request(1, head.etag, OPS))
     assert missing == LostRace(ErrorCode.DOCUMENT_NOT_FOUND)
-
-
-async def test_a_rejected_patch_has_its_code() -> None:
-    refused = await attempt(World(), Request(0, None, [put("/owner", "x")]))
-    assert isinstance(refused, Rejected)
-    assert refused.reason.startswith("PATH_NOT_WRITABLE: ")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,6 @@ from tests.operations.replay_scenario import (
     PREFERENCE,
     PROFILE,
     SCOPE,
-    SUMMARY,
     WORKER,
     Call,
     Meddler,
@@ -40,7 +39,6 @@ from tests.operations.replay_scenario import (
     answer,
     is_planned,
     proposed,
-    put,
 )
 from tests.services import service_of
 
@@ -149,42 +147,6 @@ async def test_a_race_that_is_lost_again_is_a_conflict_to_be_retried() -> None:
     assert versions.details.content == await world.content(ALPHA)
     assert await world.marked() == [conflict.job]
     assert world.queue.sent[-1] == (conflict.job, 1, world.clock.now() + BACKOFF[0])
-
-
-async def test_a_changed_target_is_a_conflict_that_says_where_and_disturbs_nothing() -> None:
-    world = World(models=saying(SUMMARY, DEADLINE))
-    await world.create_project()
-    job = await world.store()
-    meddler = Meddler(
-        world, ItemKind.REPLAYS, is_planned, lambda: unanswered(world.live(ALPHA, put("/summary", "Another")))
-    )
-    replay = await world.replay(job, **world.ports(meddler.beside(pass_on)))
-    assert [(fate.status, fate.reason) for fate in replay.patches] == [("conflict", "changed"), ("applied", None)]
-    ((_, versions),) = await world.conflicts()
-    assert versions.details.diverged_at == {
-        "op_index": 0,
-        "path": "/content/summary",
-        "why": "changed",
-        "base": "The current search",
-        "theirs": "Another",
-    }
-    assert (await world.content(ALPHA))["summary"] == "Another"
-
-
-async def test_what_somebody_else_has_written_already_is_not_written_again() -> None:
-    world = World(models=saying(SUMMARY))
-    await world.create_project()
-    job = await world.store()
-    meddler = Meddler(
-        world,
-        ItemKind.REPLAYS,
-        is_planned,
-        lambda: unanswered(world.live(ALPHA, put("/summary", "The retrieval rewrite"))),
-    )
-    replay = await world.replay(job, **world.ports(meddler.beside(pass_on)))
-    (fate,) = replay.patches
-    assert (fate.status, fate.reason, fate.change_id) == ("applied", "already_there", None)
-    assert len(await world.history(ALPHA)) == 2
 
 
 async def test_a_rejected_patch_has_its_code_and_does_not_stop_the_others() -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.errors import (
     InvalidIdentifier,
     ProfileForbidden,
@@ -18,12 +17,11 @@ from memnet.domain.core.scope import Actor
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
-from memnet.operations.replay.snapshots import read_snapshot, store_snapshot
+from memnet.operations.replay.snapshots import read_snapshot
 from memnet.stores import KeyRing
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation, snapshot
 from tests.operations.vault_scenario import ACTOR, Crash, VaultWorld
-from tests.services import service_of
 
 SNAPSHOT = snapshot()
 JOB = Job(JobKind.REPLAY, "t1", "u1", SNAPSHOT.replay_id)
@@ -232,27 +230,11 @@ async def test_a_write_whose_outcome_is_unknown_is_never_acknowledged_before_it_
 
 
 async def test_a_profile_that_does_not_admit_the_caller_is_refused() -> None:
-    profile = CATALOG.profile("project-copilot-v1")
-    closed = replace_profile(profile, allowed_principals=("svc-b",))
+    closed = CATALOG.profile("project-copilot-v1").model_copy(update={"allowed_principals": ("svc-b",)})
     world = VaultWorld()
     with pytest.raises(ProfileForbidden):
-        await store_snapshot(
-            SCOPE,
-            "c_1",
-            conversation(),
-            service_of(
-                catalog=replace(CATALOG, profiles={**CATALOG.profiles, closed.profile_id: closed}),
-                vault=world.vault,
-                marks=world.marks,
-                queue=world.queue,
-            ),
-            actor=ACTOR,
-        )
+        await world.store(catalog=replace(CATALOG, profiles={**CATALOG.profiles, closed.profile_id: closed}))
     assert world.steps.seen == []
-
-
-def replace_profile(profile: Profile, **members: object) -> Profile:
-    return profile.model_copy(update=members)
 
 
 async def test_invalid_ids_are_refused_before_anything_else() -> None:

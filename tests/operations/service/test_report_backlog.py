@@ -45,15 +45,6 @@ def world() -> World:
     return World()
 
 
-async def test_without_a_backlog_all_ages_are_zero(world: World) -> None:
-    assert await world.tell() == Backlog(0.0, 0.0, 0.0)
-    assert world.telemetry.values == {
-        "memnet.replay.oldest_age": [(0.0, {})],
-        "memnet.index.lag": [(0.0, {})],
-        "memnet.erasure.oldest_age": [(0.0, {})],
-    }
-
-
 async def test_the_oldest_replay_counts_and_no_other_job(world: World) -> None:
     await world.mark(JobKind.CONFLICT, "cfl-1")
     world.clock.advance(MINUTE)

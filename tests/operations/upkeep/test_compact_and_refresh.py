@@ -46,10 +46,6 @@ def second(**members: Any) -> Profile:
     return COPILOT.model_copy(update={**bare, "profile_id": "journal-v1", **members})
 
 
-def both(**members: Any) -> Catalog:
-    return Catalog({**CATALOG.profiles, "journal-v1": second(**members)}, CATALOG.schemas)
-
-
 async def test_the_user_s_document_is_compacted(world: Any) -> None:
     facts = [world.fact("Works from Utrecht."), world.fact("works from utrecht", confidence=0.95, days=9)]
     gone = world.fact("On holiday.", expires_at="2025-12-31T00:00:00Z")
@@ -83,34 +79,6 @@ async def test_two_profiles_keep_one_document_up_each_in_its_own_change(world: A
     assert (await world.content(ALPHA))["recent_notes"] == ["n3", "n4", "n5"]
     assert (await world.service.head(ALPHA)).commit.sequence == 3
     assert [one.outcome for one in await compact_document(ALPHA, **arguments(**world.ports))] == [Outcome.UNTOUCHED] * 2
-
-
-async def test_what_one_profile_calls_durable_the_other_does_not_trim(world: Any) -> None:
-    world.catalog = both(durable_sections={"project_doc": ("/recent_notes",)})
-    notes = [f"n{n}" for n in range(30)]
-    await world.put_project(notes)
-    [made] = await compact_document(ALPHA, **arguments(**world.ports))
-    assert (made.profile_id, made.outcome) == ("project-copilot-v1", Outcome.UNTOUCHED)
-    assert (await world.content(ALPHA))["recent_notes"] == notes
-
-
-async def test_compacting_and_refreshing_go_together(world: Any) -> None:
-    await world.put_user(durable_facts=[world.fact("old", days=400), world.fact("OLD!", days=500)])
-    assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.CHANGED]
-    assert len((await world.content())["pending_confirmations"]) == 2
-    [made] = await compact_document(DYNAMIC, **arguments(**world.ports))
-    assert counts(made) == {"merged": 1}
-    assert len((await world.content())["pending_confirmations"]) == 1
-    assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
-
-
-async def test_a_dry_run_of_two_profiles_returns_both_plans(world: Any) -> None:
-    rules = second(upkeep_rules=COPILOT.upkeep_rules)
-    world.catalog = Catalog({**CATALOG.profiles, "journal-v1": rules}, CATALOG.schemas)
-    await world.put_project(["a", "a"])
-    made = await compact_document(ALPHA, dry_run=True, **arguments(**world.ports))
-    assert [one.outcome for one in made] == [Outcome.CHANGED] * 2
-    assert (await world.service.head(ALPHA)).commit.sequence == 1
 
 
 KEYS = [DocumentKey(UserScope(tenant, user), "projects", "a.json") for tenant in ("t1", "t2") for user in ("u1", "u2")]
