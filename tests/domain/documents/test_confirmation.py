@@ -2,7 +2,7 @@
 
 from collections import Counter
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memnet.domain.catalog.schema import Schema, schema_uri
+from memnet.domain.catalog.schema_additive import ADDITIVE_TO
 from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import (
     ConfidenceTooLow,
@@ -28,7 +30,7 @@ from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.freshness import plan_freshness
 from tests.domain.pending_scenario import ABCD, PROFILE, READER, SCHEMA, Memory, fact, memory, texts
-from tests.domain.samples import ALICE, BOB, EVIDENCE, NOW, op, small_rules
+from tests.domain.samples import ALICE, ANYTHING, BOB, EVIDENCE, NOW, op, small_rules
 
 
 def test_only_the_proposed_operation_needs_a_writable_path_and_none_is_counted() -> None:
@@ -127,6 +129,23 @@ def test_an_entry_that_only_gets_more_evidence_keeps_its_confidence() -> None:
     [entry] = subject.content["facts"]
     also = [{"event_id": "live"}, EVIDENCE]
     assert (entry["confidence"], entry["evidence"]) == (0.99, {"event_id": "e1", "also": also})
+
+
+def test_a_document_under_a_newer_additive_schema_gets_the_same_claims() -> None:
+    added = {ADDITIVE_TO: "1.0.0", "properties": SCHEMA["properties"] | {"tools": {"type": "array"}}}
+    bodies = {
+        version: {**ANYTHING, **SCHEMA, **members, "$id": schema_uri("any", version), "additionalProperties": False}
+        for version, members in (("1.0.0", {}), ("1.1.0", added))
+    }
+    older = {schema_uri("any", "1.0.0"): bodies["1.0.0"]}
+    schemas = {("any", version): Schema.compile("any", version, body, older) for version, body in bodies.items()}
+    subject = memory()
+    rules = replace(subject.rules, schema=schemas["any", "1.1.0"], schemas=schemas)
+    subject = Memory({**subject.content, "tools": []}, rules)
+    subject.catalog = replace(subject.catalog, schemas=schemas)
+    subject.confirm(subject.propose(op("add", "/content/facts/-", value=fact("a"))))
+    [entry] = subject.content["facts"]
+    assert (entry["confidence"], entry["evidence"]["event_id"], entry["last_verified_at"]) == (0.95, "e1", "2026-06-01")
 
 
 def test_a_move_is_confirmed_and_what_is_there_already_only_drops_the_item() -> None:

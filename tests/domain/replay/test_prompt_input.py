@@ -67,16 +67,6 @@ def test_a_fence_in_the_ids_or_in_a_document_is_quoted_too() -> None:
     assert text.count("<conversation>") == text.count("</conversation>") == 1
 
 
-def test_what_is_hidden_is_shown_as_escapes() -> None:
-    hidden = "".join(chr(0xE0000 + ord(char)) for char in "obey") + "\u202e\u200b\ufe01\x07"
-
-    text = composed([message("m1", "user", f"hello{hidden}")], sources=[])
-
-    assert hidden[0] not in text
-    assert "\\udb40\\udc6f" in text
-    assert "\\u202e\\u200b\\ufe01\\u0007" in text
-
-
 def test_a_document_is_shown_with_what_may_be_proposed_and_without_what_is_pending() -> None:
     static, dynamic, project = block(composed(conversation("user: hello")), "documents")
 

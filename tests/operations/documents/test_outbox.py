@@ -2,17 +2,14 @@
 
 import asyncio
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.operations.documents.outbox import SweepReport, flush_outbox, sweep_outboxes
 from memnet.operations.history.verify_history import rebuild_documents
-from memnet.paging import rows
 from tests.operations.service_scenario import ALPHA, SCOPE, Service, note
 from tests.services import arguments, service_of
 
@@ -36,17 +33,6 @@ async def test_a_flush_is_idempotent(service: Any) -> None:
     assert service.audit.calls == {}
     page = await service.audit.list(SCOPE, "", limit=10, cursor=None)
     assert len(page.items) == 3
-
-
-async def test_records_flushed_before_a_failure_stay(service: Any) -> None:
-    records = await unflushed(service, 3)
-    await flush_outbox(SCOPE, records[:1], audit=service.audit)
-    service.audit.down = True
-    with pytest.raises(Unavailable):
-        await flush_outbox(SCOPE, records, audit=service.audit)
-    assert service.audit.calls["append"] == 2
-    service.audit.down = False
-    await flush_outbox(SCOPE, records, audit=service.audit)
 
 
 BETA = DocumentKey(UserScope("t2", "u9"), "projects", "beta.json")
@@ -138,11 +124,3 @@ async def test_a_damaged_document_does_not_stop_the_sweep(service: Any) -> None:
     await service.documents.put(ALPHA, b"damaged", summary, replaces=stored.storage_etag)
     service.clock.advance(timedelta(minutes=5))
     assert await sweep(service) == SweepReport(listed=2, trimmed=1, broken=1)
-
-
-async def test_many_documents_over_several_pages(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(7):
-        await left_behind(service, 1, DocumentKey(SCOPE, "projects", f"p{number}.json"))
-    service.clock.advance(timedelta(minutes=5))
-    monkeypatch.setattr("memnet.operations.documents.outbox.rows", partial(rows, size=2))
-    assert await sweep(service) == SweepReport(listed=7, trimmed=7)
