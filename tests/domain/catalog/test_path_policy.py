@@ -148,6 +148,7 @@ def check(before: Any, ops: Any) -> None:
         ({}, [op("add", "/content/pa\u017f\u017fword", value="long s")]),
         ({}, [op("add", "/content/a", value={"b": [{"c": {"password": "s3cret"}}]})]),
         ({"a": 1}, [op("replace", "/content/a", value=[[[{"Password": "s3cret"}]]])]),
+        ({"password": {}}, [op("add", "/content/password/x", value="s3cret")]),
         ({"password": "old"}, [op("replace", "/content/password", value="s3cret")]),
         ({"a": {"password": "s3cret"}}, [op("replace", "/content/a", value={"password": "s3cret"})]),
         ({"a": "s3cret"}, [op("move", "/content/password", from_="/content/a")]),

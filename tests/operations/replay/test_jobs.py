@@ -36,6 +36,12 @@ from tests.operations.replay_scenario import (
 from tests.services import service_of
 
 
+async def stored_replay(world: World, job: Job) -> Replay:
+    stored = await world.records.read(replay_key(job.scope, job.job_id))
+    assert stored is not None
+    return replays.load(stored.data)
+
+
 async def test_a_replay_is_due_until_it_is_finished() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
@@ -63,7 +69,7 @@ async def test_what_is_not_known_is_not_due_but_a_reindexing_is() -> None:
 async def test_a_job_that_became_due_in_the_meantime_is_marked_again() -> None:
     world = World()
     job = await world.store()
-    await fail_replay(job, "x", service_of(records=world.records, marks=world.marks, clock=world.clock))
+    await fail(world, job)
 
     async def asked_for_again(name: str, call: Any) -> Any:
         await call()
@@ -120,9 +126,7 @@ async def test_pages_are_bounded_and_follow_one_another() -> None:
 
 
 async def fail(world: World, job: Job) -> Replay | None:
-    return await fail_replay(
-        job, "UNAVAILABLE", service_of(records=world.records, marks=world.marks, clock=world.clock)
-    )
+    return await fail_replay(job, "UNAVAILABLE", world.service)
 
 
 async def test_a_replay_that_is_given_up_says_why_and_is_marked_no_more() -> None:
@@ -146,23 +150,15 @@ async def test_a_failure_that_races_with_a_worker_has_one_outcome() -> None:
 
 
 async def retry(world: World, replay_id: str) -> Replay:
-    return await retry_replay(
-        SCOPE, replay_id, service_of(records=world.records, marks=world.marks, queue=world.queue, clock=world.clock)
-    )
+    return await retry_replay(SCOPE, replay_id, world.service)
 
 
 async def given_up(world: World) -> Job:
     await world.create_project()
     job = await world.store()
-    await fail_replay(job, "PROFILE_FORBIDDEN", service_of(records=world.records, marks=world.marks, clock=world.clock))
+    await fail(world, job)
     assert job not in await world.marked()
     return job
-
-
-async def stored_replay(world: World, job: Job) -> Replay:
-    stored = await world.records.read(replay_key(job.scope, job.job_id))
-    assert stored is not None
-    return replays.load(stored.data)
 
 
 async def test_a_retried_replay_is_queued_marked_sent_and_continued() -> None:

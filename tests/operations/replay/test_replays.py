@@ -47,6 +47,18 @@ def saying(*patches: Any, **members: Any) -> ScriptedModels:
     return ScriptedModels([answer(*patches, **members)])
 
 
+async def dies_at(step: str, world: World, job: Job) -> None:
+    """Replay until a call fails."""
+
+    async def watching(name: str, call: Call) -> Any:
+        if name == step:
+            raise Unavailable
+        return await call()
+
+    with pytest.raises(Unavailable):
+        await replay_snapshot(job, service_of(**world.ports(watching)))
+
+
 async def test_what_was_said_is_in_the_documents_with_its_evidence() -> None:
     world = World(models=saying(PREFERENCE, DEADLINE))
     await world.create_project()
@@ -93,13 +105,7 @@ async def test_extraction_is_settled_once_whatever_the_model_would_say_the_secon
     world = World(models=ScriptedModels([answer(PREFERENCE, FACT), answer(other)]))
     job = await world.store()
 
-    async def dies_at_the_first_patch(name: str, call: Call) -> Any:
-        if name == "documents.put":
-            raise Unavailable
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await replay_snapshot(job, service_of(**world.ports(dies_at_the_first_patch)))
+    await dies_at("documents.put", world, job)
     await world.replay(job)
     assert len(world.models.asked) == 1
     assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
@@ -183,13 +189,7 @@ async def test_a_plan_that_was_altered_is_refused_and_nothing_of_it_applied() ->
     world = World(models=saying(PREFERENCE))
     job = await world.store()
 
-    async def dies_at_the_first_patch(name: str, call: Call) -> Any:
-        if name == "documents.put":
-            raise Unavailable
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await replay_snapshot(job, service_of(**world.ports(dies_at_the_first_patch)))
+    await dies_at("documents.put", world, job)
     stored = await world.records.read(replay_key(SCOPE, job.job_id))
     assert stored is not None
     replay = replays.load(stored.data)
@@ -204,13 +204,7 @@ async def test_nothing_of_the_conversation_lies_open_while_a_replay_is_under_way
     world = World(models=saying(PREFERENCE))
     job = await world.store()
 
-    async def dies_at_the_event(name: str, call: Call) -> Any:
-        if name == "events.create":
-            raise Unavailable
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await replay_snapshot(job, service_of(**world.ports(dies_at_the_event)))
+    await dies_at("events.create", world, job)
     for data in world.records_at_rest():
         assert b"concise" not in data
         assert b"deadline" not in data
