@@ -110,6 +110,10 @@ def test_a_template_covers_only_its_family(path: str, namespace: str) -> None:
     assert not template("tickets/{id}.json").covers(DocumentKey(SCOPE, namespace, path))
 
 
+def test_a_short_path_cannot_satisfy_both_ends_of_a_template_at_once() -> None:
+    assert not template("aa{id}aa").covers(DocumentKey(SCOPE, "n", "aaa"))
+
+
 LETTERS = st.text("ab.", max_size=2)
 VALUES = ["".join(letters) for size in range(1, 6) for letters in product("abx.", repeat=size) if letters[0] != "."]
 

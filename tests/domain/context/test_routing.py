@@ -112,6 +112,11 @@ def test_a_keyword_said_twice_counts_once_and_many_keywords_less_than_a_name() -
     assert route(" ".join([*words, "named"]), entries, RULES).id == "b"
 
 
+def test_very_long_names_stay_below_certainty() -> None:
+    name = " ".join(f"w{n}" for n in range(40))
+    assert route(name, index({"id": "a", "aliases": [name]}), RULES).deterministic_score == 0.99
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -12,6 +12,7 @@ from memnet.domain.core.timestamps import from_text
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import (
     BACKOFF,
+    MAX_DECISIONS,
     Asked,
     Conflict,
     ConflictStatus,
@@ -66,6 +67,14 @@ def test_a_closed_conflict_has_no_next_attempt() -> None:
     gone = created().discard(Decision(Asked.DISCARD, "carol", RETRY.at, "no"))
     assert (gone.status, gone.next_attempt_at) == (ConflictStatus.DISCARDED, None)
     assert gone.members()["decisions"] == [{"asked": "discard", "by": "carol", "at": RETRY.at, "note": "no"}]
+
+
+def test_the_newest_decisions_are_kept() -> None:
+    conflict = created()
+    for number in range(MAX_DECISIONS + 5):
+        conflict = conflict.note(Decision(Asked.RETRY, f"user-{number}", RETRY.at))
+    assert len(conflict.decisions) == MAX_DECISIONS
+    assert conflict.decisions[-1].by == f"user-{MAX_DECISIONS + 4}"
 
 
 def test_a_stored_record_is_read_back() -> None:

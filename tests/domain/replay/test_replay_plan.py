@@ -176,6 +176,10 @@ def test_a_stored_plan_is_read_back() -> None:
     assert replay_plan.load(SCOPE, made.dump()) == made
 
 
+def test_the_base_of_several_patches_is_stored_once() -> None:
+    assert plan(patch(), patch()).dump().count(b"The current search") == 1
+
+
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"event":null,"bases":{},"patches":[{}]}'])
 def test_other_bytes_are_refused(data: Any) -> None:
     with pytest.raises(DecryptionFailed):

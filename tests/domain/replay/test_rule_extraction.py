@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.domain.replay.extraction_guardrails import FilteredExtraction, filter_extraction
-from memnet.domain.replay.rule_extraction import extract_by_rules
+from memnet.domain.replay.rule_extraction import MAX_DIGEST_CHARS, extract_by_rules
 from tests.domain.extraction_samples import COPILOT, DESK, subject_of
 from tests.domain.samples import CATALOG
 
@@ -138,6 +138,14 @@ def test_the_entities_are_the_names_in_the_digest_each_once() -> None:
 )
 def test_a_conversation_without_informative_sentences_has_no_digest(said: str) -> None:
     assert by_rules(said).digest is None
+
+
+def test_a_long_conversation_gives_a_short_digest() -> None:
+    digest = by_rules(*[f"user: Sentence number {number} is about search." for number in range(500)]).digest
+
+    assert digest is not None
+    assert len(digest.text) <= MAX_DIGEST_CHARS
+    assert len(digest.keywords) <= 5
 
 
 @given(st.lists(st.sampled_from(["user", "assistant", "tool"]).flatmap(lambda r: st.text().map(f"{r}: ".__add__))))

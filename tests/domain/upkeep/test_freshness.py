@@ -83,6 +83,13 @@ def test_two_of_the_same_wait_under_ids_of_their_own() -> None:
     assert len({item["id"] for item in waiting}) == 2
 
 
+def test_what_has_expired_goes_even_if_it_is_stale() -> None:
+    entry = {**OLD, "expires_at": ago(1)}
+    plan = refresh({"facts": [entry]})
+    assert plan.content == {"facts": []}
+    assert [detail.entries for detail in plan.details] == [(entry,)]
+
+
 def test_the_stalest_go_first_into_what_room_there_is() -> None:
     facts = [{**OLD, "text": f"{days}", "last_verified_at": ago(days)} for days in (150, 300, 120, 200)]
     limits = {"b": {"max_waiting": 3}}

@@ -1,5 +1,6 @@
 """Which profiles maintain a document, when a plan loses something, and the events of removed entries."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from memnet.domain.catalog.catalog import Catalog, WriteRules, protected_sections
 from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import FieldDenied, LimitExceeded, PathNotWritable, SchemaViolation
+from memnet.domain.core.errors import FieldDenied, LimitExceeded, MemnetError, PathNotWritable, SchemaViolation
 from memnet.domain.core.scope import DocumentKey, ETag, Json
 from memnet.domain.documents.commands import IfMatch
 from memnet.domain.documents.write_decision import decide_maintenance
@@ -99,6 +100,17 @@ def test_it_writes_nowhere_else_whatever_clients_may_write(path: Any) -> None:
 def test_every_other_check_is_its_own_too(ops: Any, members: Any, error: Any) -> None:
     with pytest.raises(error):
         tend(*ops, content={"notes": ["a"]}, by=rules(NOTES, **members))
+
+
+def test_a_read_only_binding_stays_as_it_is() -> None:
+    governance = rules(NOTES)
+    binding = governance.binding.model_copy(update={"write_mode": "read_only"})
+    with pytest.raises(MemnetError):
+        tend(
+            op("remove", "/content/notes/0"),
+            content={"notes": ["a"]},
+            by=dataclasses.replace(governance, binding=binding),
+        )
 
 
 BEFORE = {"title": "t", "notes": ["n"], "facts": [fact("x"), fact("y", expires_at=ago(1))], "waiting": []}
@@ -236,3 +248,12 @@ def test_an_entry_with_a_missing_part_is_not_read() -> None:
     assert entries_in(made) == ["x" * 20_000]
     assert entries_in(made[1:]) == []
     assert [evidence(event)["part"] for event in made] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("principal", ["w" * 300])
+def test_a_principal_of_any_length_can_be_the_service(principal: Any) -> None:
+    plan = MaintenancePlan([], (), (Detail("/notes", ("a",)),), 0, {})
+    [event] = detail_events(
+        plan, KEY, ETAG, rules(NOTES), source_type="freshness", service_id=principal, timestamp=WRITTEN
+    )
+    assert event.service_id == "w" * 128

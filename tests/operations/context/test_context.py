@@ -169,6 +169,11 @@ async def test_an_explicit_id_cannot_leave_its_place(filled: Any, value: Any) ->
     assert filled.documents.calls == {}
 
 
+async def test_hints_that_are_no_variable_are_not_for_us(filled: Any) -> None:
+    answer = await assemble(filled, "apollo", explicit_ids={"channel": "e mail / chat", "ticket_id": "../x"})
+    assert answer.selected == {"project_id": "alpha"}
+
+
 async def test_the_profile_must_exist_and_admit(filled: Any) -> None:
     with pytest.raises(ProfileNotFound):
         await assemble(filled, profile_id="unknown")

@@ -91,6 +91,13 @@ async def test_it_is_marked_stored_and_sent_once() -> None:
     assert await world.marked() == [conflict.job]
 
 
+async def test_nothing_of_what_was_proposed_lies_open() -> None:
+    world = World()
+    await create(world)
+    for data in world.records_at_rest():
+        assert b"rewrite" not in data
+
+
 async def test_without_a_broker_it_is_marked_all_the_same() -> None:
     world = World()
     await create(world, queue=DownQueue())

@@ -31,6 +31,7 @@ from tests.operations.replay_scenario import (
     PREFERENCE,
     PROFILE,
     SCOPE,
+    SUMMARY,
     WORKER,
     Call,
     Meddler,
@@ -39,6 +40,7 @@ from tests.operations.replay_scenario import (
     answer,
     is_planned,
     proposed,
+    put,
 )
 from tests.services import service_of
 
@@ -153,6 +155,15 @@ async def test_a_race_that_is_lost_again_is_a_conflict_to_be_retried() -> None:
     assert versions.details.content == await world.content(ALPHA)
     assert await world.marked() == [conflict.job]
     assert world.queue.sent[-1] == (conflict.job, 1, world.clock.now() + BACKOFF[0])
+
+
+async def test_two_patches_of_one_value_are_a_conflict_and_not_a_silent_overwriting() -> None:
+    again = proposed("project_doc", "alpha.json", put("/summary", "The retrieval rewrite is the summary"), cites="m3")
+    world = World(models=saying(SUMMARY, again))
+    await world.create_project()
+    replay = await world.replay(await world.store())
+    assert [fate.status for fate in replay.patches] == ["applied", "conflict"]
+    assert (await world.content(ALPHA))["summary"] == "The retrieval rewrite"
 
 
 async def test_a_rejected_patch_has_its_code_and_does_not_stop_the_others() -> None:

@@ -49,6 +49,13 @@ async def test_the_conversation_is_returned_after_its_read_is_recorded(world: Va
     assert orjson.loads(record)["snapshot_uri"] == snapshot().uri
 
 
+async def test_every_reading_has_its_record(world: VaultWorld) -> None:
+    for _ in range(3):
+        await read(world)
+    assert len(await accesses(world)) == 3
+    assert len(set(await accesses(world))) == 3
+
+
 @pytest.mark.parametrize("fate", ["lost", "unconfirmed"])
 async def test_what_cannot_be_recorded_is_not_read(world: VaultWorld, fate: str) -> None:
     world.records.fate = lambda key: fate if key.kind is ItemKind.ACCESSES else None

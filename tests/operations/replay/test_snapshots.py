@@ -149,6 +149,17 @@ async def test_whatever_the_broker_does_the_snapshot_is_acknowledged_and_marked(
     assert await world.marked() == [JOB]
 
 
+async def test_a_broker_that_hangs_is_not_waited_for() -> None:
+    world = VaultWorld()
+
+    async def hang(job: Job, *, attempt: int = 0, due: object = None) -> None:
+        await asyncio.Event().wait()
+
+    world.queue.send = hang  # type: ignore[method-assign]
+    assert not (await world.store()).queued
+    assert await world.marked() == [JOB]
+
+
 @pytest.mark.parametrize(
     "other",
     [

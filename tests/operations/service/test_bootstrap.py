@@ -100,6 +100,13 @@ async def test_a_container_that_cannot_be_created_stays_missing(world: World) ->
     assert subjects(report.to_create) == ["container"]
 
 
+async def test_a_denied_container_is_not_created(world: World) -> None:
+    world.container.standing = PrerequisiteStatus.DENIED
+    report = await world.run(apply=True)
+    assert subjects(report.by_hand) == ["container"]
+    assert "container" not in report.created
+
+
 async def serve(world: World, version: IndexVersion) -> None:
     await world.register.write(LAYOUT, dump_layout(Layout(version)), replaces=None)
 
