@@ -94,6 +94,7 @@ REFUSALS = [
     # evidence
     pytest.param(dynamic(message_ids=[]), EVIDENCE_REQUIRED, id="no evidence"),
     pytest.param(dynamic(message_ids=["m9"]), EVIDENCE_REQUIRED, id="an unknown message"),
+    pytest.param(dynamic(message_ids=["m1", "m9"]), EVIDENCE_REQUIRED, id="an unknown message among others"),
     pytest.param(dynamic(message_ids=["m2"]), EVIDENCE_REQUIRED, id="the assistant alone"),
     pytest.param(dynamic(message_ids=["m4"]), EVIDENCE_REQUIRED, id="a message of injected context alone"),
 ]  # fmt: skip
