@@ -274,6 +274,14 @@ def test_an_altered_document_is_named(damage: Any, number: Any) -> None:
     assert fault(LIFE.records, load(orjson.dumps(members | damage))).startswith(named(number))
 
 
+def test_a_deletion_undone_in_the_document_is_named() -> None:
+    made = History()
+    made.patch(op("add", "/content/a", value=1))
+    made.delete()
+    members = orjson.loads(made.versions[1]) | {"content": {"a": 1}}
+    assert fault(made.records, load(orjson.dumps(members))).startswith(named(2))
+
+
 def test_a_fault_holds_nothing_of_the_content() -> None:
     records = copy.deepcopy(LIFE.records)
     ops = [op("test", "/content/a", value="a-secret")]

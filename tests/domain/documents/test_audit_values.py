@@ -25,6 +25,7 @@ from memnet.domain.documents.audit_values import (
     data_key_ids,
     has_form,
     opened,
+    public_view,
     seal,
 )
 from memnet.domain.sealing.sealing import DataKey
@@ -201,6 +202,10 @@ def test_no_clear_member_follows_from_what_was_said(one: str, other: str) -> Non
     for name in ("values_hash", "post_etag"):
         assert first[name] != again[name]
     assert first["sealed"] != again["sealed"]
+
+
+def test_the_public_view_has_neither_salt_nor_ciphertext() -> None:
+    assert public_view(LIFE.opened()[0]).keys() == (CLEAR | VALUES) - {"values_salt"}
 
 
 def test_which_keys_open_them() -> None:
