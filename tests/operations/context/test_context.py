@@ -125,6 +125,11 @@ async def test_a_project_without_a_document_is_selected_and_not_found(filled: An
     ]
 
 
+async def test_a_deleted_document_is_not_found(filled: Any) -> None:
+    await filled.delete((await filled.head(ALPHA)).commit.etag)
+    assert dropped(await assemble(filled, "apollo")) == {"project_doc": "document_not_found"}
+
+
 async def test_an_unreadable_document_is_left_out_and_the_others_are_there(filled: Any) -> None:
     storage = storage_of(filled.documents)
     for key in (DYNAMIC, ALPHA):
