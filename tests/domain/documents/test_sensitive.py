@@ -50,6 +50,7 @@ def test_what_names_or_looks_like_a_secret_is_sensitive(text: str) -> None:
         "We pin the version to 1.2.3.",
         "Ticket 4111 1111 1111 1112 is open.",
         "Call 030 1234567.",
+        "Order DE88 3704 0044 0532 0130 00 has arrived.",
         "",
     ],
 )
