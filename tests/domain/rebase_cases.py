@@ -55,15 +55,10 @@ END = "/content/a/-"
 
 APPENDS = [
     unchanged("to what grew", [add(END, 3)], {"a": [1]}, {"a": [1, 2]}, {"a": [1, 2, 3]}),
-    unchanged("to what shrank", [add(END, 3)], {"a": [1, 2]}, {"a": []}, {"a": [3]}),
-    unchanged("to what is all new", [add(END, 3)], {"a": [1, 2]}, {"a": [7, 8]}, {"a": [7, 8, 3]}),
-    unchanged("several", [add(END, 3), add(END, 4)], {"a": []}, {"a": [1]}, {"a": [1, 3, 4]}),
-    unchanged("a second of its kind", [add(END, TEA)], {"a": [TEA]}, {"a": [TEA]}, {"a": [TEA, TEA]}),
     unchanged("after its like was removed", [add(END, TEA)], {"a": [TEA]}, {"a": []}, {"a": [TEA]}),
     unchanged("other texts stay apart", [add(END, "C++")], {"a": []}, {"a": ["C#"]}, {"a": ["C#", "C++"]}),
     unchanged("true is not 1", [add(END, True)], {"a": []}, {"a": [1, 1.0]}, {"a": [1, 1.0, True]}),
     unchanged("null is an item", [add(END, None)], {"a": []}, {"a": [0]}, {"a": [0, None]}),
-    unchanged("objects that say nothing", [add(END, {"x": 1})], {"a": []}, {"a": [{}]}, {"a": [{}, {"x": 1}]}),
     unchanged("emptiness says nothing", [add(END, " ")], {"a": []}, {"a": [""]}, {"a": ["", " "]}),
     (
         "by an index at the end",
@@ -73,11 +68,9 @@ APPENDS = [
         ([add(END, 3)], (), {"a": [1, 2, 3]}),
     ),
     there("the same item", [add(END, 3)], {"a": [1]}, {"a": [3, 1]}),
-    there("the same null", [add(END, None)], {"a": []}, {"a": [None]}),
     there("the same text", [add(END, "LIKES  tea!")], {"a": []}, {"a": [TEA]}),
     there("the same text under another id", [add(END, F1)], {"a": []}, {"a": [F1 | {"id": "zz"}]}),
     there("the same id and text", [add(END, F1)], {"a": []}, {"a": [F1 | {"text": "fact 1", "confidence": 0.5}]}),
-    there("one more, as proposed", [add(END, TEA)], {"a": [TEA]}, {"a": [TEA, "likes tea"]}),
     there("twice", [add(END, TEA), add(END, TEA)], {"a": []}, {"a": [TEA, TEA]}),
     (
         "one of two is there",
@@ -114,15 +107,7 @@ APPENDS = [
         {"a": [SAID, F1]},
         ([add("/content/a/0/evidence", BOTH)], (), {"a": [SAID | {"evidence": BOTH}, F1]}),
     ),
-    (
-        "the first source of what is there",
-        [add(END, SAID)],
-        {"a": []},
-        {"a": [{"id": "s", "text": TEA}]},
-        ([add("/content/a/0/evidence", E1)], (), {"a": [{"id": "s", "text": TEA, "evidence": E1}]}),
-    ),
     there("a source that is there", [add(END, SAID)], {"a": []}, {"a": [SAID | {"evidence": BOTH}]}),
-    there("a source that one of two has", [add(END, SAID)], {"a": []}, {"a": [SAID | {"evidence": E2}, SAID]}),
     there("a source that was there", [add(END, SAID)], {"a": [SAID]}, {"a": [SAID]}),
     ("a source of a text", [add(END, SAID)], {"a": []}, {"a": [TEA]}, (0, END, ConflictCause.CHANGED, ABSENT, TEA)),
     (
@@ -131,13 +116,6 @@ APPENDS = [
         {"a": [SAID]},
         {"a": []},
         (0, "/content/a/0", ConflictCause.GONE, SAID, ABSENT),
-    ),
-    (
-        "a source of what was changed",
-        [add(END, SAID | {"evidence": E2})],
-        {"a": [SAID]},
-        {"a": [SAID | {"text": COFFEE}]},
-        (0, "/content/a/0", ConflictCause.CHANGED, SAID, SAID | {"text": COFFEE}),
     ),
     (
         "more sources than evidence may name",
@@ -153,28 +131,7 @@ APPENDS = [
         {"a": [SAID | {"expires_at": "2026-01-01"}]},
         (0, END, ConflictCause.CHANGED, ABSENT, SAID | {"expires_at": "2026-01-01"}),
     ),
-    (
-        "the same with an expiry",
-        [add(END, SAID | {"x": 1})],
-        {"a": []},
-        {"a": [SAID]},
-        (0, END, ConflictCause.CHANGED, ABSENT, SAID),
-    ),
-    (
-        "the same without the expiry",
-        [add(END, SAID)],
-        {"a": []},
-        {"a": [SAID | {"x": 1}]},
-        (0, END, ConflictCause.CHANGED, ABSENT, SAID | {"x": 1}),
-    ),
     there("the text of an entry", [add(END, TEA)], {"a": []}, {"a": [SAID | {"x": 1}]}),
-    unchanged(
-        "next to what was there otherwise",
-        [add(END, SAID | {"x": 1})],
-        {"a": [SAID]},
-        {"a": [SAID]},
-        {"a": [SAID, SAID | {"x": 1}]},
-    ),
     (
         "copied to where another source is",
         [copy("/content/b/0", END)],
@@ -190,24 +147,10 @@ APPENDS = [
         {"a": {}},
         (0, "/content/a", ConflictCause.CHANGED, [], {}),
     ),
-    (
-        "the array is null now",
-        [add(END, 3)],
-        {"a": []},
-        {"a": None},
-        (0, "/content/a", ConflictCause.CHANGED, [], None),
-    ),
-    (
-        "the array is a text now",
-        [add(END, 3)],
-        {"a": []},
-        {"a": "-"},
-        (0, "/content/a", ConflictCause.CHANGED, [], "-"),
-    ),
 ]
 
 AT = "/content/a/1"
-THREE, MOVED = {"a": [F1, F2, F3]}, {"a": [F3, F1, F2]}
+THREE = {"a": [F1, F2, F3]}
 NOTE_1, NOTE_2 = {"note_id": 1, "user_id": "u", "text": "x"}, {"note_id": 2, "user_id": "u", "text": "x"}
 
 INDICES = [
@@ -225,13 +168,6 @@ INDICES = [
         THREE,
         {"a": [F3, F2 | {"seen": 1}]},
         ([replace(AT + "/text", "new")], (), {"a": [F3, F2 | {"seen": 1, "text": "new"}]}),
-    ),
-    (
-        "a member more",
-        [add(AT + "/seen", 1)],
-        THREE,
-        {"a": [F2_EDITED]},
-        ([add("/content/a/0/seen", 1)], (), {"a": [F2_EDITED | {"seen": 1}]}),
     ),
     (
         "an array in an element of an array",
@@ -255,13 +191,6 @@ INDICES = [
         ([replace("/content/a/1/text", "new")], (), {"a": [NOTE_2, NOTE_1 | {"seen": 1, "text": "new"}]}),
     ),
     (
-        "two replaced",
-        [replace("/content/a/0", 8), replace(AT, 9)],
-        {"a": [1, 2]},
-        {"a": [2, 1]},
-        ([replace(AT, 8), replace("/content/a/0", 9)], (), {"a": [9, 8]}),
-    ),
-    (
         "what an operation before appended",
         [add(END, {"id": "n"}), add(AT + "/x", 1)],
         {"a": [1]},
@@ -278,10 +207,7 @@ INDICES = [
     unchanged("equal arrays, equal places", [remove(AT)], {"a": [1, 1]}, {"a": [1, 1], "b": 0}, {"a": [1], "b": 0}),
     there("replaced alike", [replace(AT, F2_EDITED)], THREE, {"a": [F2_EDITED, F1, F3]}),
     there("replaced alike below", [replace(AT + "/text", F2_EDITED["text"])], THREE, {"a": [F2_EDITED]}),
-    there("replaced alike without ids", [replace("/content/a/0", COFFEE)], {"a": [TEA]}, {"a": [COFFEE]}),
-    there("replaced alike among likes", [replace("/content/a/0", 2)], {"a": [1, 1]}, {"a": [2, 1]}),
     there("removed", [remove(AT)], THREE, {"a": [F1, F3]}),
-    there("removed without ids", [remove(AT)], {"a": [1, 2]}, {"a": [1]}),
     there("removed with what it was in", [remove(AT + "/text")], THREE, {"a": [F1]}),
     (
         "changed below",
@@ -291,15 +217,7 @@ INDICES = [
         (0, AT + "/text", ConflictCause.CHANGED, F2["text"], F2_EDITED["text"]),
     ),
     ("changed", [replace(AT, 9)], THREE, {"a": [F1, F2_EDITED]}, (0, AT, ConflictCause.CHANGED, F2, F2_EDITED)),
-    (
-        "changed before it is removed",
-        [remove(AT)],
-        THREE,
-        {"a": [F1, F2_EDITED]},
-        (0, AT, ConflictCause.CHANGED, F2, F2_EDITED),
-    ),
     ("gone", [replace(AT, 9)], THREE, {"a": [F1]}, (0, AT, ConflictCause.GONE, F2, ABSENT)),
-    ("gone from above", [add(AT + "/x", 9)], THREE, {"a": [F1]}, (0, AT, ConflictCause.GONE, F2, ABSENT)),
     ("gone without id", [replace(AT, 9)], {"a": [1, 2]}, {"a": [1]}, (0, AT, ConflictCause.GONE, 2, ABSENT)),
     (
         "gone, and what was to be its value was there before",
@@ -319,13 +237,6 @@ INDICES = [
         (0, AT, ConflictCause.AMBIGUOUS, F2, [F2_EDITED, F2 | {"x": 2}]),
     ),
     (
-        "ids that do not agree",
-        [add("/content/a/0/x", 1)],
-        {"a": [NOTE_1]},
-        {"a": [NOTE_2]},
-        (0, "/content/a/0", ConflictCause.AMBIGUOUS, NOTE_1, [NOTE_2]),
-    ),
-    (
         "no id: it only ends like one",
         [add("/content/a/0/x", 1)],
         {"a": [{"paid": 1}]},
@@ -338,27 +249,6 @@ INDICES = [
         {"a": [F1, F1 | {"y": 1}]},
         {"a": [F1 | {"y": 2}]},
         (0, AT, ConflictCause.AMBIGUOUS, F1 | {"y": 1}, [F1 | {"y": 2}]),
-    ),
-    (
-        "no id: empty",
-        [add("/content/a/0/x", 1)],
-        {"a": [{"id": ""}]},
-        {"a": [{"id": "", "y": 2}]},
-        (0, "/content/a/0", ConflictCause.AMBIGUOUS, {"id": ""}, [{"id": "", "y": 2}]),
-    ),
-    (
-        "no id: true",
-        [add("/content/a/0/x", 1)],
-        {"a": [{"id": True}]},
-        {"a": [{"id": True, "y": 2}]},
-        (0, "/content/a/0", ConflictCause.AMBIGUOUS, {"id": True}, [{"id": True, "y": 2}]),
-    ),
-    (
-        "the second of two",
-        [replace("/content/b", 1), replace(AT, 9)],
-        {"a": [1, 2], "b": 0},
-        {"a": [1], "b": 0},
-        (1, AT, ConflictCause.GONE, 2, ABSENT),
     ),
 ]
 
@@ -385,13 +275,6 @@ INSERTS = [
         ([add("/content/a/2", 9)], (), {"a": [5, 1, 9, 6]}),
     ),
     unchanged("first", [add("/content/a/0", 9)], {"a": [1]}, {"a": [3]}, {"a": [9, 3]}),
-    (
-        "first, before its neighbour",
-        [add("/content/a/0", 9)],
-        {"a": [1]},
-        {"a": [3, 1]},
-        ([add(AT, 9)], (), {"a": [3, 9, 1]}),
-    ),
     ("into nothing", [add("/content/a/0", 9)], {"a": []}, {"a": [3]}, ([add(END, 9)], (), {"a": [3, 9]})),
     there("already", [add(AT, 9)], {"a": [1, 2]}, {"a": [9]}),
     ("no neighbour left", [add(AT, 9)], {"a": [1, 2]}, {"a": [3]}, (0, AT, ConflictCause.AMBIGUOUS, [1, 2], [3])),

@@ -39,15 +39,7 @@ PROFILE_PROBLEMS = [
     # the shape of the file
     pytest.param([put("/writeable_path_rules", {})], "/writeable_path_rules",
                  "is not a member that a profile has", id="unknown member"),
-    pytest.param([put(f"{FIRST}/max_char", 1)], f"{FIRST}/max_char",
-                 "is not a member that a profile has", id="unknown member of a binding"),
     pytest.param([drop(f"{FIRST}/max_chars")], f"{FIRST}/max_chars", "Field required", id="missing member"),
-    pytest.param([put(f"{FIRST}/max_chars", "100")], f"{FIRST}/max_chars",
-                 "Input should be a valid integer", id="wrong type"),
-    pytest.param([put(f"{FIRST}/write_mode", "any")], f"{FIRST}/write_mode",
-                 "Input should be 'restricted_patch' or 'read_only'", id="unknown write mode"),
-    pytest.param([put("/writable_path_rules/garden/0", "plants")], "/writable_path_rules/garden/0",
-                 r"String should match pattern '^(/([^~/]|~[01])*)*$'", id="rule is no pointer"),
     pytest.param([put("/profile_id", "farmer")], "/profile_id",
                  "must be \"gardener\", as the file's name says", id="file name"),
     # bindings
@@ -55,8 +47,6 @@ PROFILE_PROBLEMS = [
                  "is the binding_id of /document_bindings/0 already", id="duplicate binding_id"),
     pytest.param([binding(binding_id="x", path="garden.json")], "/document_bindings/2/path",
                  "covers a document of /document_bindings/0: one document, one binding", id="same path"),
-    pytest.param([binding(binding_id="x", path="beds/north.json")], "/document_bindings/2/path",
-                 "covers a document of /document_bindings/1: one document, one binding", id="path in a template"),
     pytest.param([binding(binding_id="x", path_template="beds/{bed_id}")], "/document_bindings/2/path_template",
                  "covers a document of /document_bindings/1: one document, one binding", id="templates meet"),
     pytest.param([binding(binding_id="x", path_template=LONG + "{bed_id}")], "/document_bindings/2/path_template",
@@ -65,16 +55,12 @@ PROFILE_PROBLEMS = [
                  "has path and path_template", id="both paths"),
     pytest.param([binding(binding_id="x")], "/document_bindings/2", "needs a path or a path_template", id="no path"),
     pytest.param([put(f"{FIRST}/path", "../garden")], f"{FIRST}/path", SEGMENTS, id="invalid path"),
-    pytest.param([put(f"{FIRST}/path", "")], f"{FIRST}/path", SEGMENTS, id="empty path"),
     pytest.param([put(f"{FIRST}/path", "{a}.json")], f"{FIRST}/path",
                  SEGMENTS + "; a variable belongs in path_template", id="path with braces"),
     pytest.param([put(f"{SECOND}/path_template", "beds.json")], f"{SECOND}/path_template",
                  "needs exactly one {variable}, has 0", id="template without its variable"),
-    pytest.param([put(f"{SECOND}/path_template", "{a}/{b}")], f"{SECOND}/path_template",
-                 "needs exactly one {variable}, has 2", id="template with two variables"),
     pytest.param([put(f"{SECOND}/path_template", "{bed id}")], f"{SECOND}/path_template", BRACE,
                  id="malformed variable"),
-    pytest.param([put(f"{SECOND}/path_template", "{bed_id")], f"{SECOND}/path_template", BRACE, id="open brace"),
     pytest.param([put(f"{SECOND}/path_template", "beds//{bed_id}")], f"{SECOND}/path_template", SEGMENTS,
                  id="template with invalid segments"),
     # schemas
@@ -89,8 +75,6 @@ PROFILE_PROBLEMS = [
                           ("compaction_rules", {}))],
     pytest.param([put("/writable_path_rules/garden/0", "/plantz")], "/writable_path_rules/garden/0",
                  "schema garden 1.0.0 has no /plantz", id="writable path the schema lacks"),
-    pytest.param([put("/writable_path_rules/garden/0", "/soil/depth")], "/writable_path_rules/garden/0",
-                 "schema garden 1.0.0 has no /soil/depth", id="deep writable path the schema lacks"),
     pytest.param([put(f"{FIRST}/write_mode", "read_only")], "/writable_path_rules/garden",
                  "makes a read_only binding writable", id="writable read_only binding"),
     pytest.param([put("/durable_sections/garden/0", "/factz")], "/durable_sections/garden/0",
@@ -105,20 +89,12 @@ PROFILE_PROBLEMS = [
                  "its items have no room for profile_id, binding_id, confidence, evidence, proposed_at, proposed_by, "
                  "on_behalf_of, proposed_on, target, base",
                  id="pending items of another shape"),
-    pytest.param([put("/durable_sections/garden/0", "/waiting")], "/pending_sections/garden",
-                 OVERLAP.format("/waiting"), id="pending is durable"),
     pytest.param([put("/durable_sections/garden/0", "")], "/pending_sections/garden",
                  OVERLAP.format(""), id="pending inside durable"),
-    pytest.param([put("/durable_sections/garden/0", "/waiting/*/text")], "/pending_sections/garden",
-                 OVERLAP.format("/waiting/*/text"), id="durable inside pending"),
     pytest.param([put("/compaction_rules/garden/plants", 1)], "/compaction_rules/garden/plants",
                  "is not max_<name of an array at the top of the content>", id="compaction rule without max_"),
-    pytest.param([put("/compaction_rules/garden/max_*", 1)], "/compaction_rules/garden/max_*",
-                 "is not max_<name of an array at the top of the content>", id="compaction rule for any"),
     pytest.param([put("/compaction_rules/garden/max_soil", 1)], "/compaction_rules/garden/max_soil",
                  "schema garden 1.0.0 has no array /soil", id="compaction rule for no array"),
-    pytest.param([put("/compaction_rules/garden/max_trees", 1)], "/compaction_rules/garden/max_trees",
-                 "schema garden 1.0.0 has no array /trees", id="compaction rule the schema lacks"),
     # initial content
     pytest.param([put(f"{FIRST}/initial_content", {"plants": [5]})], f"{FIRST}/initial_content/plants/0",
                  "is not of type string", id="initial content its schema refuses"),
@@ -147,8 +123,6 @@ PROFILE_PROBLEMS = [
                  "must have a fixed path: routing comes before a value is known", id="routing from a template"),
     pytest.param([put("/routing/entries", "/soil")], "/routing/entries",
                  "schema garden 1.0.0 has no array /soil", id="routing entries are no array"),
-    pytest.param([put("/routing/entries", "/nowhere")], "/routing/entries",
-                 "schema garden 1.0.0 has no array /nowhere", id="routing entries the schema lacks"),
     pytest.param([drop(SECOND)], "/routing", "has nothing to route to: no binding has a path_template",
                  id="nothing to route to"),
     pytest.param([binding(binding_id="x", path_template="sheds/{shed_id}")], "/routing",
@@ -164,17 +138,11 @@ PROFILE_PROBLEMS = [
     pytest.param([put("/routing/semantic_when_unmatched", 0.14)], "/routing/semantic_when_unmatched",
                  "is below semantic_threshold: similarity alone would need less than similarity after words",
                  id="semantic thresholds the wrong way round"),
-    pytest.param([put("/routing/semantic_threshold", 1.1)], "/routing/semantic_threshold",
-                 "Input should be less than or equal to 1", id="semantic threshold over 1"),
     # denied fields
     pytest.param([put("/denied_fields/0", "/plants")], "/denied_fields/0",
                  "denies /plants, which writable_path_rules allow for garden", id="denied place is writable"),
     pytest.param([put("/denied_fields/0", "PH")], "/denied_fields/0",
                  "denies /soil/ph, which writable_path_rules allow for garden", id="denied name is writable"),
-    pytest.param([put("/denied_fields/0", "/*")], "/denied_fields/0",
-                 "denies /plants, which writable_path_rules allow for garden", id="denied pattern is writable"),
-    pytest.param([put("/denied_fields/0", "")], "/denied_fields/0",
-                 "String should match pattern '^(?s:[^/].*|(/([^~/]|~[01])*)+)$'", id="denied field is empty"),
     pytest.param([put("/denied_fields/0", "/a~2")], "/denied_fields/0",
                  "String should match pattern '^(?s:[^/].*|(/([^~/]|~[01])*)+)$'", id="denied field is no pointer"),
 ]  # fmt: skip
@@ -198,7 +166,6 @@ def test_the_workshop_is_sound(workshop: Workshop) -> None:
     [
         [binding(binding_id="x", path="beds/north/a.json")],
         [binding(binding_id="x", path_template="plots/{bed_id}.json")],
-        [binding(binding_id="x", path_template="beds/{bed_id}.txt")],
         [binding(binding_id="x", path="garden.json", namespace="grey")],
         [put("/writable_path_rules/garden/-", "/beds/*/names/-")],
         [put("/confidence_rules", {"min_confidence_for_auto_apply": 0.9}), drop("/durable_sections")],
@@ -206,7 +173,6 @@ def test_the_workshop_is_sound(workshop: Workshop) -> None:
         [put("/denied_fields/-", "/soil/ph/unit")],
         [NO_ROUTING, drop(SECOND)],
         [put(f"{FIRST}/write_mode", "read_only"), drop("/writable_path_rules/garden")],
-        [put(f"{FIRST}/max_chars", 13)],
         [put(f"{FIRST}/initial_content", {"plants": ["a", "b"]})],
     ],
 )
@@ -251,7 +217,6 @@ def test_every_fault_of_every_file_is_listed_at_once(workshop: Workshop) -> None
     ("text", "reason"),
     [
         ("{", "The file is not JSON: Expecting property name enclosed in double quotes at character 1."),
-        (b"\xff{}", "The file is not UTF-8."),
         ('{"a": 1, "a": 2}', "An object repeats a member name."),
         ('{"a": NaN}', "NaN is not JSON."),
         ("null", "is null"),
@@ -264,12 +229,6 @@ def test_an_unreadable_file_is_reported_once(workshop: Workshop, file: str, text
     assert workshop.problems() == [(file, "", reason)]
 
 
-def test_a_profile_that_is_no_object(workshop: Workshop) -> None:
-    workshop.write(P, [])
-
-    assert workshop.problems() == [(P, "", "Input should be an object")]
-
-
 SCHEMA_PROBLEMS = [
     pytest.param([put("/properties/plants/maxItems", -1)], "/properties/plants/maxItems", "is less than 0",
                  id="not a JSON Schema"),
@@ -279,8 +238,6 @@ SCHEMA_PROBLEMS = [
     pytest.param([put("/$id", "memnet:garden:1.0.1")], "/$id", 'must be "memnet:garden:1.0.0"', id="$id"),
     pytest.param([put("/properties/plants/$ref", "https://example.com/s.json")], "/properties/plants/$ref",
                  "refers to no registered schema; nothing is ever fetched", id="remote $ref"),
-    pytest.param([put("/properties/plants/$ref", "file:///etc/passwd")], "/properties/plants/$ref",
-                 "refers to no registered schema; nothing is ever fetched", id="file $ref"),
 ]  # fmt: skip
 
 
@@ -326,7 +283,6 @@ def test_a_schema_whose_keywords_are_of_the_wrong_kind_breaks_nothing_else(
             "schema_id and version must match [A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9_-])?",
         ),
         ("schemas/garden/2.0.0.examples.json", {}, "are examples of no schema"),
-        ("schemas/garden/1.0.0.examples.json", [], 'must be {"valid": [...], "invalid": [...]}'),
         ("schemas/garden/1.0.0.examples.json", {"good": []}, 'must be {"valid": [...], "invalid": [...]}'),
         ("schemas/released.json", [], "must be an object of digests by <id>/<version>"),
     ],

@@ -1,7 +1,6 @@
 """Prompts: found by id and version, checked as a whole, and unchanged once they are released."""
 
 import json
-import shutil
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import main
-from memnet.catalog import CatalogError, load_catalog, load_prompts, read_released
+from memnet.catalog import load_catalog, read_released
 from memnet.domain.catalog.prompt import MAX_PROMPT
 from memnet.settings import ROOT
 from tests.profiles.conftest import PROMPT, Workshop
@@ -148,11 +147,3 @@ def test_the_profiles_are_checked_against_the_prompts_that_are_named(workshop: W
     checked = ["schemas", "check", workshop.schemas, "--profiles-dir", workshop.profiles]
     assert memnet(*checked).exit_code == 1
     assert memnet(*checked, "--prompts-dir", workshop.prompts).exit_code == 0
-
-
-def test_prompts_alone_are_read_without_profiles(tmp_path: Path) -> None:
-    copied = shutil.copytree(PROMPTS, tmp_path / "prompts")
-
-    assert load_prompts(copied).keys() == load_prompts(PROMPTS).keys()
-    with pytest.raises(CatalogError):
-        load_prompts(tmp_path / "nowhere")

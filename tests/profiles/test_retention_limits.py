@@ -53,10 +53,8 @@ def test_a_profile_without_rules_has_the_ceilings(workshop: Workshop) -> None:
     ("limits", "message"),
     [
         ("{", "The file is not JSON"),
-        ("null", "is null"),
         ({"events_days": 9}, "/events_days: is not a member that a file of limits has"),
         ({"events_max_days": 0}, "/events_max_days: "),
-        ({"events_max_days": "9"}, "/events_max_days: "),
         ({"tenants": {"a/b": {}}}, "/tenants/a~1b"),
         ({"tenants": {"t1": {"event_max_days": 9}}}, "/tenants/t1/event_max_days: is not a member"),
         ({"audit_min_days": 9, "audit_max_days": 8}, "/audit_min_days: is above audit_max_days, 8"),

@@ -101,10 +101,6 @@ def test_more_is_needed_when_nothing_matched() -> None:
     assert disambiguate(UNMATCHED, asked, (0.0, 0.4, 0.0), OPEN).id == "beta"
 
 
-def test_a_single_entry_needs_no_lead() -> None:
-    assert disambiguate(UNMATCHED, ["gamma"], (0.41,), OPEN).id == "gamma"
-
-
 def test_without_a_ranking_only_the_report_differs() -> None:
     found = disambiguate(AMBIGUOUS, ["alpha", "beta"], None, RULES)
     assert (found.id, found.reason, found.semantic_score) == (None, RoutingReason.AMBIGUOUS, None)

@@ -4,8 +4,6 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memnet.domain.catalog.profile import Binding, Profile
 from memnet.domain.context.context import (
@@ -75,10 +73,6 @@ def test_what_does_not_exist_takes_no_place() -> None:
 def test_a_row_of_a_document_that_exists_has_its_size_in_characters() -> None:
     _, rows = pack([candidate("a", "\u00e9\U0001f600")], max_docs=None, max_chars_total=3)
     assert rows == [{"binding_id": "a", "namespace": "n", "path": "a.json", "reason": "max_chars_total", "size": 4}]
-
-
-def test_nothing_to_pack() -> None:
-    assert pack([], max_docs=0, max_chars_total=0) == ([], [])
 
 
 def test_priority_is_the_profile_s_number_then_its_order() -> None:
@@ -151,12 +145,6 @@ def test_what_was_written_from_a_conversation_is_an_untrusted_quotation(members:
     assert orjson.loads(cite(found("e1", **members)))["untrusted_quotation"] is quotes
 
 
-def test_without_limits_top_k_are_in_it_in_their_order() -> None:
-    events = [found("e1"), found("e2"), found("e3")]
-    packed = pack_events(events, IncludeEvents(top_k=2), documents=[document(50)], max_chars_total=None)
-    assert (ids(packed), packed.dropped, packed.error) == (["e1", "e2"], [], None)
-
-
 @pytest.mark.parametrize(("spare", "fits"), [(SIZE - 1, []), (SIZE, ["e1"]), (2 * SIZE, ["e1", "e2"])])
 def test_documents_come_first_and_events_share_what_is_left(spare: int, fits: list[str]) -> None:
     events = [found("e1"), found("e2")]
@@ -181,29 +169,3 @@ def test_a_shorter_event_fits_after_one_that_does_not() -> None:
     packed = pack_events(events, IncludeEvents(top_k=9, max_chars=2 * SIZE), documents=[], max_chars_total=None)
     assert ids(packed) == ["e1", "e2"]
     assert [row["event_id"] for row in packed.dropped] == ["long"]
-
-
-@given(
-    lengths=st.lists(st.integers(0, 300), max_size=12),
-    documents=st.lists(st.integers(8, 300), max_size=3),
-    total=st.none() | st.integers(300, 2000),
-    own=st.none() | st.integers(1, 2000),
-)
-def test_nothing_is_cut_lost_or_over_the_budget(
-    lengths: list[int], documents: list[int], total: int | None, own: int | None
-) -> None:
-    events = [found(f"e{n}", "x" * length) for n, length in enumerate(lengths)]
-    packed = pack_events(
-        events,
-        IncludeEvents(top_k=50, max_chars=own),
-        documents=[document(size) for size in documents],
-        max_chars_total=total,
-    )
-    assert sorted([*ids(packed), *(row["event_id"] for row in packed.dropped)]) == sorted(
-        f"e{n}" for n in range(len(events))
-    )
-    assert set(packed.cited) <= {cite(event) for event in events}
-    used = sum(len(text.decode()) for text in packed.cited)
-    assert used <= (own if own is not None else used)
-    if total is not None and used:
-        assert used + sum(documents) <= total

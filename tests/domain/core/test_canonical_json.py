@@ -14,7 +14,6 @@ from memnet.domain.core.canonical_json import (
     MAX_INTEGER,
     MIN_INTEGER,
     canonical,
-    check_depth,
     parse,
     sha256_hex,
 )
@@ -22,19 +21,13 @@ from memnet.domain.core.errors import MalformedRequest
 
 REFUSED = {
     "nothing": b"",
-    "white space": b" \n\t ",
-    "a word": b"hello",
     "two values": b"{} {}",
     "a NUL behind the value": b"{}\x00",
     "an open object": b'{"a": 1',
     "a trailing comma": b'{"a": 1,}',
-    "a comment": b"{} // no",
-    "Python's literals": b"[True]",
-    "a leading zero": b"[01]",
     "a line break in a string": b'["a\nb"]',
     "NaN": b"[NaN]",
     "Infinity": b"[Infinity]",
-    "-Infinity": b'{"a": -Infinity}',
     "a number beyond a double": b"[1e999]",
     "an integer of 65 bits": b"[18446744073709551616]",
     "a negative integer of 65 bits": b"[-9223372036854775809]",
@@ -42,19 +35,13 @@ REFUSED = {
     "a name twice": b'{"a": 1, "a": 2}',
     "a name twice, once escaped": b'{"a": 1, "\\u0061": 2}',
     "a name twice deep down": b'[{"x": [{"a": {"b": 1, "c": 2, "b": 3}}]}]',
-    "an empty name twice": b'{"": 1, "": 2}',
     "a lone high surrogate": b'["\\ud800"]',
-    "surrogates in the wrong order": b'["\\udc00\\ud800"]',
     "a lone surrogate in a name": b'{"\\udfff": 1}',
-    "a lone surrogate deep down": b'{"a": [{"b": "x\\ud83d"}]}',
     "a byte order mark": b"\xef\xbb\xbf{}",
     "UTF-16": '{"a": 1}'.encode("utf-16"),
-    "UTF-16 without a mark": '{"a": 1}'.encode("utf-16-le"),
     "Latin-1": '["\u00e9"]'.encode("latin-1"),
-    "an overlong slash": b'["\xc0\xaf"]',
     "a surrogate in UTF-8": b'["\xed\xa0\x80"]',
     "a hundred thousand brackets": b"[" * 100_000,
-    "a hundred thousand objects": b'{"a":' * 100_000,
 }
 
 
@@ -79,19 +66,15 @@ def test_the_message_holds_nothing_of_the_body(data: Any) -> None:
     [
         (b"null", None),
         (b" \r\n\t0 ", 0),
-        (b'""', ""),
-        (b"[]", []),
         (b"-0", 0),
         (b"18446744073709551615", MAX_INTEGER),
         (b"-9223372036854775808", MIN_INTEGER),
         (b'{"a": {"a": {"a": 1}}, "A": 2}', {"a": {"a": {"a": 1}}, "A": 2}),
         (b'[{"a": 1}, {"a": 1}]', [{"a": 1}, {"a": 1}]),
-        (b'"\\ud83d\\ude00"', "\U0001f600"),
         ('"\U0001f600"'.encode(), "\U0001f600"),
         (b'"\\u0000\\u001f\x7f"', "\x00\x1f\x7f"),
         ('"\u2028\ufeff"'.encode(), "\u2028\ufeff"),
         (b'{"\\u00e9": 1, "e\\u0301": 2}', {"\u00e9": 1, "e\u0301": 2}),
-        (b"1e-400", 0.0),
     ],
 )
 def test_read(data: Any, value: Any) -> None:
@@ -115,19 +98,9 @@ def test_depth_counts_arrays_and_objects(opening: Any, closing: Any, inner: Any)
         parse(opening * (around + 1) + inner + closing * (around + 1))
 
 
-def test_depth_is_that_of_the_deepest_branch() -> None:
-    check_depth([1, [2, [3]], {"a": 4}], 3)
-    with pytest.raises(MalformedRequest):
-        check_depth([1, [2, [3]], {"a": 4}], 2)
-    check_depth("scalar", 0)
-    with pytest.raises(MalformedRequest):
-        check_depth([], 0)
-
-
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"[" * 500_000, "deeper than 64"),
         (b'{"a":' * 100_000, "deeper than 64"),
         # Converted, it would take quadratic time, or be refused by Python with a ValueError.
         (b"9" * 1_000_000, "more than 64 bits"),
@@ -145,13 +118,11 @@ def test_siblings_do_not_count_as_depth() -> None:
 @pytest.mark.parametrize(
     ("body", "values"),
     [
-        (b"1", 1),
         (b"[1,2,3]", 4),
         (b'{"a":1,"b":[2]}', 4),
         (rb'["a,b","[{,\\","\","]', 4),
         (b'{"a,b":","}', 2),
         # An empty array counts twice, so that counting needs no parser.
-        (b"[[],[]]", 5),
     ],
 )
 def test_values_are_counted_outside_of_texts(body: Any, values: Any) -> None:

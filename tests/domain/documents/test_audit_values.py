@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import UserScope
@@ -29,8 +29,7 @@ from memnet.domain.documents.audit_values import (
     seal,
 )
 from memnet.domain.sealing.sealing import DataKey
-from tests.domain.rebuilding import rebuild
-from tests.domain.samples import EVIDENCE, KEY, NOW, SCOPE, History, op, patch_command
+from tests.domain.samples import EVIDENCE, NOW, SCOPE, History, op, patch_command
 
 DATA_KEY = DataKey("key-1", bytes(range(32)))
 KEYS = {"key-1": DATA_KEY}
@@ -84,15 +83,6 @@ def test_stored_bytes_say_nothing_of_what_was_said() -> None:
     for word in PLANTED:
         assert word in told_open
         assert word.encode() not in stored
-
-
-def test_what_is_opened_is_what_was_written() -> None:
-    first, _, third, _ = LIFE.opened()
-    assert first["ops"][-1]["value"] == "Lives in Lisbon"
-    assert first["ops_hash"] == sha256_hex(canonical(first["ops"]))
-    assert (first["idempotency_key"], first["lineage"]) == ("key-of-ada#rebase-1", "key-of-ada")
-    assert third["note"] == "asked by her"
-    assert rebuild("doc-1", KEY, LIFE.opened(), HEAD).fault is None
 
 
 def test_it_opens_by_hand() -> None:

@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Any
 
-import orjson
 import pytest
 
 from memnet.domain.core.access import Reason
@@ -57,14 +56,6 @@ def applied(found: AppliedRequest | OlderThanReceipts | None) -> AppliedRequest:
 
 
 # Requests.
-
-
-def test_a_new_request_is_to_be_decided() -> None:
-    head = changes(3).head
-    assert match_request(None, patch_command(SET)) is None
-    assert (
-        match_request(head, patch_command(SET, precondition=IfMatch(head.commit.etag), idempotency_key="new")) is None
-    )
 
 
 def test_preconditions_are_checked_before_the_content() -> None:
@@ -210,15 +201,6 @@ def test_a_late_retry_of_a_creation_does_not_bring_a_deleted_document_back() -> 
     assert request_from_record(history.records[0], older(history, another), another) is None
 
 
-def test_a_creation_is_found_by_its_own_sequence_after_an_earlier_life() -> None:
-    history = changes(2)
-    history.delete()
-    changes(MAX_RECEIPTS + 1, history)
-    elsewhere = older(history, repeated(history, 4))
-    assert elsewhere.change_id.endswith("-000000000004")
-    assert applied(request_from_record(history.records[3], elsewhere, repeated(history, 4))).created
-
-
 # The next version.
 
 
@@ -311,21 +293,3 @@ def test_trimming_leaves_the_version_as_it_is() -> None:
     assert visible(trimmed) == visible(head)
     assert dataclasses.replace(trimmed.commit, outbox=head.commit.outbox) == head.commit
     assert summarise(trimmed) == dataclasses.replace(summarise(head), outbox=0)
-
-
-def test_a_dry_run_shows_the_document_and_no_more() -> None:
-    history = changes(1)
-    preview = commit.preview(history.head)
-    assert preview.dry_run
-    assert not preview.replayed
-    assert preview.document is not None
-    assert orjson.loads(preview.document) == {
-        "doc_id": "doc-1",
-        "schema_id": "any",
-        "schema_version": "1.0.0",
-        "created_at": NOW,
-        "updated_at": NOW,
-        "updated_by": "svc-alice",
-        "content": {"n": 0},
-    }
-    assert commit.preview(history.delete()).document is None

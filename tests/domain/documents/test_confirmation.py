@@ -33,25 +33,6 @@ from tests.domain.pending_scenario import ABCD, PROFILE, READER, SCHEMA, Memory,
 from tests.domain.samples import ALICE, ANYTHING, BOB, EVIDENCE, NOW, op, small_rules
 
 
-def test_two_confirmations_in_a_row_remove_the_two_that_were_meant() -> None:
-    subject = memory(facts=ABCD)
-    first, second = (subject.propose(op("remove", f"/content/facts/{index}")) for index in (0, 2))
-    subject.confirm(first)
-    subject.confirm(second)
-    assert texts(subject) == ["b", "d"]
-
-
-def test_one_is_confirmed_after_a_hundred_live_changes() -> None:
-    subject = memory(facts=ABCD)
-    item = subject.propose(op("replace", "/content/facts/2/text", value="C"))
-    for number in range(100):
-        subject.patch(op("add", "/content/facts/0", value=fact(f"new {number}")))
-        subject.patch(op("move", "/content/facts/1", from_="/content/facts/0"))
-    subject.confirm(item)
-    changed = [one for one in subject.content["facts"] if one["id"] == "id-c"]
-    assert (changed[0]["text"], len(subject.content["facts"]), texts(subject)[-1]) == ("C", 104, "d")
-
-
 def test_only_the_proposed_operation_needs_a_writable_path_and_none_is_counted() -> None:
     before = fact("a", evidence=EVIDENCE)
     rules = {**PROFILE, "schema": SCHEMA, "max_ops": 1}
@@ -85,7 +66,6 @@ def test_only_the_proposed_operation_needs_a_writable_path_and_none_is_counted()
         ),
         ({"likes": ["tea", "tea"]}, op("remove", "/content/likes/0"), []),
         ({"likes": ["tea", "beer"]}, op("remove", "/content/likes/0"), [op("add", "/content/likes/-", value="tea")]),
-        ({"likes": ["tea"]}, op("remove", "/content/likes/0"), [op("replace", "/content/likes/0", value="Tea")]),
         ({}, op("replace", "/content/home", value="Lisbon"), [op("replace", "/content/home", value="Porto")]),
     ],
 )
@@ -130,18 +110,6 @@ def test_the_entry_gets_confidence_evidence_and_time_of_the_confirmation() -> No
     [changed] = subject.content["facts"]
     assert (changed["text"], changed["confidence"]) == ("A", 0.8)
     assert changed["evidence"] == {"event_id": "e2", "also": [{"event_id": "e1"}, EVIDENCE]}
-
-
-def test_evidence_is_listed_once_however_often_an_entry_goes_stale_and_is_confirmed() -> None:
-    subject = memory(facts=[fact("a", evidence=EVIDENCE, last_verified_at="2026-01-01")])
-    for number in range(4):
-        subject.tend(partial(plan_freshness, proposer="memnet-worker"))
-        [item] = subject.content["waiting"]
-        subject.confirm(item["id"], evidence={"event_id": f"e{number}"})
-        [entry] = subject.content["facts"]
-        entry["last_verified_at"] = "2026-01-01"
-    also = [{"event_id": "e2"}, {"event_id": "e1"}, {"event_id": "e0"}, EVIDENCE]
-    assert entry["evidence"] == {"event_id": "e3", "also": also}
 
 
 def test_the_confirmer_names_several_sources_and_what_fits_of_the_others_stays() -> None:
@@ -232,19 +200,6 @@ def test_a_confirmation_does_not_shorten_the_life_of_an_entry_that_was_renewed()
     assert subject.content["facts"][0]["until"] == renewed
     subject.confirm(item)
     assert [(one["text"], one["until"]) for one in subject.content["facts"]] == [("b", renewed)]
-
-
-def test_two_equal_proposals_with_a_class_are_confirmed_as_one_entry() -> None:
-    subject = living()
-    first, second = (
-        subject.propose(op("add", "/content/facts/-", value=fact("a", **{"class": "this year", "evidence": {"n": n}})))
-        for n in (1, 2)
-    )
-    subject.confirm(first)
-    subject.confirm(second)
-    [entry] = subject.content["facts"]
-    assert entry["until"][:10] == "2027-02-14"
-    assert entry["evidence"] == {"event_id": "e1", "also": [{"n": 1}, EVIDENCE, {"n": 2}]}
 
 
 def test_who_may_confirm_and_with_which_claims() -> None:

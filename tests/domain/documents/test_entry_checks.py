@@ -81,13 +81,6 @@ def test_an_entry_keeps_its_evidence_in_another_section_only_with_its_text() -> 
     assert refused.value.details == {"path": "/content/areas/a/facts"}
 
 
-def test_a_removal_does_not_ask_another_section_for_evidence() -> None:
-    content = {"facts": [DOG], "areas": {"a": {"facts": []}}}
-    change(
-        op("remove", "/content/facts/0"), op("add", "/content/areas/a/facts/-", value={"text": DEBT}), content=content
-    )
-
-
 def test_entries_that_carry_no_evidence_are_not_asked_for_any() -> None:
     assert change(op("replace", "/content/facts/0", value="b"), content={"facts": ["a"]}) == {"facts": ["b"]}
     assert change(op("replace", "/content/facts/0/text", value="b"), content={"facts": [{"text": "a"}]}) == {
@@ -114,11 +107,6 @@ def test_the_class_counts_from_the_source_time() -> None:
     assert written(add(lives="this week"), source_time=SAID) == [
         {"text": "x", "lives": "this week", "until": WEEK_LATER}
     ]
-
-
-def test_without_a_source_time_the_class_counts_from_now() -> None:
-    (entry,) = written(add(lives="soon"))
-    assert entry["until"] == "2026-02-15T08:00:00.000000Z"
 
 
 def test_the_class_decides_whatever_the_entry_says() -> None:

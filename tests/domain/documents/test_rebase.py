@@ -41,10 +41,6 @@ def test_a_patch_is_carried_over_by_what_it_means(ops: Any, base: Any, theirs: A
         assert (outcome.ops, outcome.already_there, applied(outcome.ops, theirs)) == expected
 
 
-def test_nothing_is_carried_over_as_nothing() -> None:
-    assert rebase([], {"a": 1}, {"a": 2}) == Rebased([], ())
-
-
 @pytest.mark.parametrize(
     ("ops", "refusal"),
     [

@@ -255,21 +255,6 @@ def by_ids(content: Json) -> dict[Any, Json]:
 
 
 @given(two_editors())
-def test_what_was_carried_over_is_there_when_it_is_carried_over_again(
-    editors: tuple[Json, list[Edit], list[Edit], list[str], list[str]],
-) -> None:
-    base, ours, theirs, our_texts, their_texts = editors
-    our_ops = as_ops(ours, base) + additions(our_texts, "us", front=False)
-    now = applied(as_ops(theirs, base) + additions(their_texts, "they", front=False), base)
-    outcome = rebase(our_ops, base, now)
-    if isinstance(outcome, Rebased):
-        after = applied(outcome.ops, now)
-        again = rebase(outcome.ops, now, after)
-        assert isinstance(again, Rebased)
-        assert (again.ops, again.already_there) == ([], tuple(range(len(outcome.ops))))
-
-
-@given(two_editors())
 def test_two_editors_of_the_same_part_conflict_unless_they_agree(
     editors: tuple[Json, list[Edit], list[Edit], list[str], list[str]],
 ) -> None:
@@ -319,14 +304,3 @@ def test_no_added_entry_loses_anything_and_none_that_is_there_loses_a_source(
     for item in added + others:
         assert any(covers(there, item, USUAL) for there in after)
     assert len(after) <= len(others) + len(added)
-
-
-@given(st.lists(STATED, max_size=3), STATED.filter(lambda item: "evidence" in item))
-def test_an_entry_stated_again_has_both_sources_and_is_one(had: list[Json], entry: Json) -> None:
-    again = entry | {"id": "z", "evidence": {"conversation_id": "c9"}}
-    ops = [{"op": "add", "path": "/content/facts/-", "value": again}]
-    outcome = rebase(ops, {"facts": had}, {"facts": [*had, entry]})
-    assert isinstance(outcome, Rebased)
-    after = applied(outcome.ops, {"facts": [*had, entry]})["facts"]
-    assert len(after) == len(had) + 1
-    assert any(covers(there, again, USUAL) for there in after)

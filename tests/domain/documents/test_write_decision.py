@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.catalog import check_binding
-from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import MAX_DEPTH, canonical, sha256_hex
 from memnet.domain.core.errors import (
     BindingMismatch,
@@ -21,14 +19,12 @@ from memnet.domain.core.errors import (
     PathNotWritable,
     SchemaViolation,
 )
-from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents.commands import IfMatch
 from memnet.domain.documents.write_decision import NO_CONTENT_HASH, decide_deletion, decide_patch, decide_replacement
 from tests.domain.samples import (
     EVIDENCE,
     LENIENT,
     NOW,
-    SCOPE,
     History,
     delete_command,
     draft,
@@ -109,10 +105,6 @@ def test_creation_starts_from_the_binding_s_initial_content_and_leaves_it_alone(
     assert made.ops == [op("add", "/content", value=before), *command.ops]
 
 
-def test_a_binding_without_initial_content_starts_from_an_empty_object() -> None:
-    assert draft(LENIENT, patch_command(op("add", "/content/a", value=1))).content == {"a": 1}
-
-
 def test_creation_over_a_deleted_document_starts_from_the_initial_content() -> None:
     history = History(small_rules(binding={"initial_content": {"log": []}}))
     history.patch(op("add", "/content/log/-", value="first life"))
@@ -178,28 +170,6 @@ def test_a_replacement_has_the_binding_s_schema_and_version() -> None:
     for wrong in [{"schema_id": "other"}, {"schema_version": "2.0.0"}]:
         with pytest.raises(BindingMismatch):
             decide_replacement(replace_command({}, **wrong), LENIENT, None)
-
-
-@pytest.mark.parametrize(
-    ("namespace", "path", "covered"),
-    [
-        ("projects", "alpha.json", True),
-        ("projects", "a.b.json", True),
-        ("projects", "alpha", False),
-        ("projects", "alpha.json.bak", False),
-        ("projects", "x/alpha.json", False),
-        ("projects", "-.json", False),
-        ("user", "alpha.json", False),
-    ],
-)
-def test_a_binding_covers_its_own_documents(namespace: Any, path: Any, covered: Any) -> None:
-    binding = shipped_rules(COPILOT, "project_doc").binding
-    try:
-        check_binding(DocumentKey(SCOPE, namespace, path), binding)
-        found = True
-    except MemnetError:
-        found = False
-    assert found is covered
 
 
 # Limits.
@@ -312,28 +282,7 @@ def test_a_failing_operation_leaves_everything_unchanged() -> None:
     assert command.ops == ops
 
 
-def test_deciding_twice_is_free() -> None:
-    rules = shipped_rules(COPILOT, "user_dynamic")
-    head = version_with(rules, {"preferences": ["a"], "durable_facts": [], "pending_confirmations": []})
-    command = shipped_command(
-        COPILOT, "user_dynamic", op("add", "/content/preferences/0", value="b"), op("remove", "/content/preferences/1")
-    )
-    first = decide_patch(command, rules, head, proposed_at=NOW, proposal_id="p")
-    assert decide_patch(command, rules, head, proposed_at=NOW, proposal_id="p") == first
-    assert head.content["preferences"] == ["a"]
-
-
 # What the record is made of.
-
-
-def test_the_hashes_are_those_of_the_canonical_contents() -> None:
-    made = draft(LENIENT, patch_command(op("add", "/content/b", value=1)), {"a": 2})
-    assert made.hash_before == sha256_hex(canonical({"a": 2}))
-    assert made.hash_after == sha256_hex(canonical({"b": 1, "a": 2}))
-    replaced = decide_replacement(replace_command({"c": 3}), LENIENT, version_with(LENIENT, {"a": 2}))
-    assert (replaced.hash_before, replaced.hash_after) == (made.hash_before, sha256_hex(b'{"c":3}'))
-    assert replaced.ops == [op("add", "/content", value={"c": 3})]
-    assert replaced.reason is Reason.ADMIN_MIGRATION
 
 
 def test_a_deletion_says_what_was_deleted_by_its_hash_alone() -> None:
@@ -344,20 +293,3 @@ def test_a_deletion_says_what_was_deleted_by_its_hash_alone() -> None:
     assert made.ops == [op("remove", "/content")]
     assert (made.hash_before, made.hash_after) == (sha256_hex(canonical({"a": 2})), NO_CONTENT_HASH)
     assert made.note == "asked by the user"
-
-
-def test_the_draft_names_the_rules_it_was_made_by() -> None:
-    command = shipped_command(
-        COPILOT,
-        "user_dynamic",
-        op("add", "/content/preferences/-", value="x"),
-        confidence=0.9,
-        evidence=EVIDENCE,
-        reason=Reason.REPLAY_UPDATE,
-        source_time=NOW,
-    )
-    made = draft(shipped_rules(COPILOT, "user_dynamic"), command)
-    assert (made.profile_id, made.profile_version, made.binding_id) == (COPILOT, "1.2.0", "user_dynamic")
-    assert (made.schema_id, made.schema_version) == ("memory.user.dynamic", "1.0.0")
-    assert (made.confidence, made.evidence, made.source_time) == (0.9, EVIDENCE, NOW)
-    assert made.reason is Reason.REPLAY_UPDATE

@@ -29,94 +29,65 @@ FORGED, LIMIT, DENIED = ErrorCode.PENDING_ITEM_INVALID, ErrorCode.LIMIT_EXCEEDED
 REFUSALS = [
     # no patch at all
     pytest.param("remember this", MALFORMED, id="a text"),
-    pytest.param({}, MALFORMED, id="nothing in it"),
     pytest.param(dynamic() | {"reason": "admin_migration"}, MALFORMED, id="a member of its own"),
     pytest.param(dynamic() | {"ops": []}, MALFORMED, id="no operation"),
     pytest.param(dynamic(op("remove", "/content/durable_facts/0", None)), MALFORMED, id="remove"),
     pytest.param(dynamic(op("move", "/content/preferences/-", "x", **{"from": "/content/x"})), MALFORMED, id="move"),
-    pytest.param(dynamic(op("copy", "/content/preferences/-", "x", **{"from": "/content/x"})), MALFORMED, id="copy"),
-    pytest.param(dynamic(op("test", "/content/preferences/0", "x")), MALFORMED, id="test"),
     pytest.param(dynamic(add("/content/preferences/-", ["the launch"])), MALFORMED, id="a list as value"),
-    pytest.param(dynamic(add("/content/preferences/-", {"text": "the launch"})), MALFORMED, id="an object as value"),
     pytest.param(dynamic(confidence=1.01), MALFORMED, id="confidence above 1"),
     pytest.param(dynamic(confidence=-0.1), MALFORMED, id="confidence below 0"),
     pytest.param(dynamic(confidence=True), MALFORMED, id="confidence is no number"),
-    pytest.param(dynamic(confidence="1.0"), MALFORMED, id="confidence is a text"),
-    pytest.param(dynamic(confidence=None), MALFORMED, id="no confidence"),
     # another document
     pytest.param(dynamic() | {"target_binding_id": "admin"}, ErrorCode.BINDING_NOT_FOUND, id="no such binding"),
     pytest.param(dynamic() | {"target_path": "../u2/user_dynamic.json"}, ErrorCode.DOCUMENT_NOT_FOUND, id="other user"),
-    pytest.param(dynamic() | {"target_path": "alpha.json"}, ErrorCode.DOCUMENT_NOT_FOUND, id="path of another binding"),
     pytest.param(project(NOTE) | {"target_path": "harbor.json"}, ErrorCode.DOCUMENT_NOT_FOUND, id="not shown"),
     # another place
     pytest.param(dynamic(add("/durable_facts/-")), NOT_WRITABLE, id="outside of content"),
-    pytest.param(dynamic(set_to("/updated_by")), NOT_WRITABLE, id="the envelope"),
-    pytest.param(dynamic(set_to("/commit/etag")), NOT_WRITABLE, id="the commit"),
     pytest.param(dynamic(set_to("/content")), FORGED, id="the whole content, so the pending section"),
     pytest.param(project(set_to("/content")), NOT_WRITABLE, id="the whole content"),
     pytest.param(dynamic(set_to("")), NOT_WRITABLE, id="everything"),
-    pytest.param(dynamic(add("/content/admin")), NOT_WRITABLE, id="a new section"),
     pytest.param(dynamic(add("/content/preferences_")), NOT_WRITABLE, id="a section that begins alike"),
-    pytest.param(dynamic(add("/content/preferences~1x/-")), NOT_WRITABLE, id="an escaped slash"),
     pytest.param(dynamic(add("/content/preferences/../durable_facts/-")), NOT_APPLICABLE, id="dots"),
     pytest.param(dynamic(add("content/preferences/-")), MALFORMED, id="no pointer"),
     pytest.param(dynamic(add("/content/preferences/~2")), MALFORMED, id="a bad escape"),
     pytest.param(project(add("/content/facets/__proto__")), NOT_WRITABLE, id="a name of programs"),
     pytest.param(project(add("/content/facets/a~1b")), NOT_WRITABLE, id="a name with a slash"),
     pytest.param(project(add(f"/content/facets/{'n' * 65}")), NOT_WRITABLE, id="a long name"),
-    pytest.param(project(add("/content/facets/a\u200bb")), NOT_WRITABLE, id="a name with something unseen"),
     pytest.param(
         answered_patch(add("/content/profile/role"), binding_id="user_static"), NOT_WRITABLE, id="no rules for it"
     ),
     # the pending section
     pytest.param(dynamic(add("/content/pending_confirmations/-")), FORGED, id="a pending item"),
     pytest.param(dynamic(set_to("/content/pending_confirmations/0/proposed_by")), FORGED, id="its proposer"),
-    pytest.param(dynamic(set_to("/content/pending_confirmations")), FORGED, id="all pending items"),
     # what the service keeps
     pytest.param(dynamic(set_to("/content/durable_facts/0/confidence", 1)), NOT_WRITABLE, id="confidence of an entry"),
-    pytest.param(dynamic(set_to("/content/durable_facts/0/id")), NOT_WRITABLE, id="id of an entry"),
     pytest.param(
         dynamic(set_to("/content/durable_facts/0/evidence/conversation_id")), NOT_WRITABLE, id="evidence of an entry"
     ),
     pytest.param(
         dynamic(set_to("/content/durable_facts/0/last_verified_at", "2099-01-01T00:00:00Z")), NOT_WRITABLE, id="time"
     ),
-    pytest.param(
-        dynamic(set_to("/content/durable_facts/0/expires_at", "2020-01-01T00:00:00Z")), NOT_WRITABLE, id="expiry"
-    ),
-    pytest.param(
-        project(set_to("/content/recent_notes/1/noted_at", "2020-01-01T00:00:00Z")), NOT_WRITABLE, id="time of a note"
-    ),
     # what would vanish
     pytest.param(dynamic(set_to("/content/preferences")), NOT_WRITABLE, id="a list by a text"),
-    pytest.param(dynamic(add("/content/durable_facts")), NOT_WRITABLE, id="a list by a text, added"),
     pytest.param(project(set_to("/content/facets")), NOT_WRITABLE, id="an object by a text"),
-    pytest.param(project(set_to("/content/facets/stack")), NOT_WRITABLE, id="a list within an object"),
     pytest.param(project(set_to("/content/summary", "")), MALFORMED, id="a text by nothing"),
-    pytest.param(project(set_to("/content/summary", " \n ")), MALFORMED, id="a text by blanks"),
     pytest.param(project(set_to("/content/facets/status", None)), MALFORMED, id="a text by null"),
     # what is not there
     pytest.param(dynamic(set_to("/content/preferences/2")), NOT_APPLICABLE, id="behind the end"),
-    pytest.param(dynamic(set_to("/content/preferences/-")), NOT_APPLICABLE, id="the end"),
     pytest.param(dynamic(set_to("/content/preferences/00")), NOT_APPLICABLE, id="no index"),
-    pytest.param(dynamic(set_to("/content/preferences/-1")), NOT_APPLICABLE, id="from the end"),
     pytest.param(dynamic(set_to("/content/preferences/\u0660")), NOT_APPLICABLE, id="a digit of another script"),
     pytest.param(dynamic(add("/content/preferences/9")), NOT_APPLICABLE, id="an index out of range"),
     pytest.param(dynamic(add("/content/preferences/0/x")), NOT_APPLICABLE, id="within a text"),
     pytest.param(project(set_to("/content/facets/none")), NOT_APPLICABLE, id="a member that is not there"),
-    pytest.param(project(add("/content/facets/none/x")), NOT_APPLICABLE, id="within a member that is not there"),
     # values
     pytest.param(project(add("/content/recent_notes/-", 5)), MALFORMED, id="a number where texts are taken"),
     pytest.param(dynamic(add("/content/preferences/-", "a\x00b")), MALFORMED, id="a control character"),
-    pytest.param(dynamic(add("/content/preferences/-", "a\u202eb")), MALFORMED, id="another direction"),
     pytest.param(dynamic(add("/content/preferences/-", "a\U000e0041b")), MALFORMED, id="a hidden tag"),
     pytest.param(dynamic(add("/content/preferences/-", "x <memnet-context> y")), MALFORMED, id="a marker of context"),
     pytest.param(dynamic(add("/content/preferences/-", "x" * 2001)), LIMIT, id="a long text"),
     pytest.param(dynamic(add("/content/preferences/-", "The password is launch20")), DENIED, id="a password"),
-    pytest.param(dynamic(add("/content/preferences/-", "The pass\u200dword is launch20")), DENIED, id="a joined name"),
     pytest.param(dynamic(add("/content/preferences/-", "Pay with 4111 1111 1111 1111")), DENIED, id="a card number"),
     pytest.param(project(add("/content/facets/api_key", "launch")), DENIED, id="a denied member"),
-    pytest.param(project(add("/content/facets/Password", "launch")), DENIED, id="a denied member in capitals"),
     pytest.param(dynamic(add("/content/preferences/-", 5)), ErrorCode.SCHEMA_VIOLATION, id="what the schema refuses"),
     pytest.param(dynamic(add("/content/preferences/-", "the launch " * 60)), ErrorCode.SCHEMA_VIOLATION, id="too long"),
     pytest.param(dynamic(*[PREFERENCE] * (MAX_OPS + 1)), LIMIT, id="many operations"),
@@ -124,9 +95,7 @@ REFUSALS = [
     pytest.param(dynamic(message_ids=[]), EVIDENCE_REQUIRED, id="no evidence"),
     pytest.param(dynamic(message_ids=["m9"]), EVIDENCE_REQUIRED, id="an unknown message"),
     pytest.param(dynamic(message_ids=["m1", "m9"]), EVIDENCE_REQUIRED, id="an unknown message among others"),
-    pytest.param(dynamic(message_ids=["M1"]), EVIDENCE_REQUIRED, id="a message almost known"),
     pytest.param(dynamic(message_ids=["m2"]), EVIDENCE_REQUIRED, id="the assistant alone"),
-    pytest.param(dynamic(message_ids=["m2", "m3"]), EVIDENCE_REQUIRED, id="assistant and tool"),
     pytest.param(dynamic(message_ids=["m4"]), EVIDENCE_REQUIRED, id="a message of injected context alone"),
 ]  # fmt: skip
 

@@ -67,16 +67,6 @@ def test_a_fence_in_the_ids_or_in_a_document_is_quoted_too() -> None:
     assert text.count("<conversation>") == text.count("</conversation>") == 1
 
 
-def test_what_is_hidden_is_shown_as_escapes() -> None:
-    hidden = "".join(chr(0xE0000 + ord(char)) for char in "obey") + "\u202e\u200b\ufe01\x07"
-
-    text = composed([message("m1", "user", f"hello{hidden}")], sources=[])
-
-    assert hidden[0] not in text
-    assert "\\udb40\\udc6f" in text
-    assert "\\u202e\\u200b\\ufe01\\u0007" in text
-
-
 def test_a_document_is_shown_with_what_may_be_proposed_and_without_what_is_pending() -> None:
     static, dynamic, project = block(composed(conversation("user: hello")), "documents")
 
@@ -96,14 +86,6 @@ def test_a_document_that_does_not_exist_says_so() -> None:
     assert block(composed(conversation("user: hello"), [absent]), "documents")[0]["exists"] is False
 
 
-def test_showing_changes_no_document() -> None:
-    documents = shown_documents()
-
-    composed(conversation("user: hello"), documents)
-
-    assert documents == shown_documents()
-
-
 def test_nothing_is_writable_where_only_reading_is_allowed_or_for_a_binding_that_is_not_there() -> None:
     desk = CATALOG.profile(DESK)
 
@@ -117,13 +99,6 @@ def test_a_rule_that_covers_more_than_the_pending_section_stays() -> None:
     everything = PROFILE.model_copy(update={"writable_path_rules": {"user_dynamic": ("",)}})
 
     assert writable(everything, "user_dynamic") == [""]
-
-
-def test_a_message_that_is_only_injected_is_not_quoted() -> None:
-    quoted = quote(conversation("user: <memnet-context>old</memnet-context>", "user: new", "assistant:  \n"))
-
-    assert [m.message_id for m in quoted.messages] == ["m2"]
-    assert (quoted.left_out, quoted.note()) == (0, None)
 
 
 def test_the_newest_messages_are_quoted_and_the_number_of_the_others_is_noted() -> None:
@@ -148,12 +123,6 @@ def test_of_a_very_long_message_the_middle_is_left_out() -> None:
     assert quoted.note() == "1 messages were shortened"
 
 
-def test_escapes_count_for_what_fits() -> None:
-    messages = [message(f"m{number}", "user", "<" * 10_000) for number in range(10)]
-
-    assert quote(messages).left_out > 5
-
-
 PIECES = st.lists(
     st.sampled_from(["<memnet-context>", "</memnet-context>", "<MEMNET-context a='>'>", "<memnet-context", "<", ">"])
     | st.text(alphabet="ab </>-memntcox\n", max_size=12)
@@ -168,7 +137,6 @@ def is_marked(text: str) -> bool:
     ("text", "left"),
     [
         ("no marker at all ", "no marker at all "),
-        ("1 < 2 and <memnet> is a name", "1 < 2 and <memnet> is a name"),
         ("<memnet-contextual> is another word", "<memnet-contextual> is another word"),
         ("<memnet-context>old</memnet-context>", ""),
         ("a <memnet-context>old</memnet-context> b", "a\nb"),
@@ -176,22 +144,14 @@ def is_marked(text: str) -> bool:
         ("a <MemNet-Context>old</MEMNET-CONTEXT > b", "a\nb"),
         ("a <memnet-context>old <memnet-context>older</memnet-context> old</memnet-context> b", "a\nb"),
         ("a <memnet-context>old, never closed", "a"),
-        ("a <memnet-context cut off", "a"),
         ("cut off: old</memnet-context> b", "b"),
         ("a <memnet-context>x</memnet-context> y</memnet-context> b", "b"),
         ("<memnet-context/>old", ""),
-        ("<memnet-context>old</memnet-context>\n\n  ", ""),
         ("a\n<memnet-context\nid='1'>old\nolder</memnet-context>\nb", "a\nb"),
     ],
 )
 def test_what_is_marked_is_stripped(text: str, left: str) -> None:
     assert strip(text) == left
-
-
-def test_a_marker_is_not_made_of_what_is_left() -> None:
-    text = "<<memnet-context></memnet-context>memnet-context>said"
-
-    assert not is_marked(strip(text))
 
 
 @given(PIECES)

@@ -34,13 +34,6 @@ def test_each_start_counts() -> None:
     assert replay.updated_at > replay.created_at
 
 
-def test_results_are_in_the_order_of_the_plan() -> None:
-    settled = [result(3, PatchStatus.REJECTED)]
-    replay = running().with_plan({"sealed": 1}, NOW, extraction={}, event_id=None, settled=settled)
-    replay = replay.decide(result(1), NOW).decide(result(2), NOW)
-    assert [one.index for one in replay.patches] == [1, 2, 3]
-
-
 @pytest.mark.parametrize(
     ("statuses", "expected"),
     [

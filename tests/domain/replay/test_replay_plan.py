@@ -33,7 +33,6 @@ from memnet.domain.replay.proposal import (
     RebaseResult,
     Request,
     command,
-    load_proposal,
     next_attempt,
 )
 from memnet.domain.replay.replay import PatchStatus
@@ -82,10 +81,6 @@ def test_one_rebase_too_many_is_a_dispute_with_the_code() -> None:
 
 def test_equal_content_needs_no_request() -> None:
     assert next_attempt(carried({**BASE, "summary": OPS[0]["value"]}), 9, max_rebases=1, lost="ETAG_MISMATCH") is None
-
-
-def test_a_stored_proposal_is_read_back() -> None:
-    assert load_proposal(SCOPE, proposal().members(), BASE) == proposal()
 
 
 BETA = DocumentKey(SCOPE, "projects", "beta.json")

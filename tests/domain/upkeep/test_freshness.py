@@ -14,7 +14,7 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.freshness import plan_freshness
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, find_lost
-from tests.domain.upkeep_samples import FACTS, NOTES, NOW, SCHEMA, ago, applied, around, fact, proposal, rules
+from tests.domain.upkeep_samples import FACTS, NOW, SCHEMA, ago, applied, around, fact, proposal, rules
 
 WORKER = "memnet-worker"
 OLD = fact("old", last_verified_at=ago(101), evidence={"conversation_id": "c"})
@@ -83,12 +83,6 @@ def test_two_of_the_same_wait_under_ids_of_their_own() -> None:
     assert len({item["id"] for item in waiting}) == 2
 
 
-def test_a_long_text_is_cut_in_the_proposal_but_not_in_its_target() -> None:
-    [item] = refresh({"facts": [{**OLD, "text": "x" * 5000}]}).content["waiting"]
-    assert len(item["text"]) == 1000
-    assert item["target"]["value"]["text"] == "x" * 5000
-
-
 def test_what_has_expired_goes_even_if_it_is_stale() -> None:
     entry = {**OLD, "expires_at": ago(1)}
     plan = refresh({"facts": [entry]})
@@ -132,10 +126,6 @@ def test_a_fact_that_a_proposal_counts_on_stays() -> None:
     plan = refresh({"facts": [OLD, {**OLD, "text": "older"}], "waiting": [waits]})
     assert len(plan.content["facts"]) == 1
     assert plan.kept_for_space == 1
-
-
-def test_notes_without_a_rule_for_it_do_not_go_stale() -> None:
-    assert refresh({"notes": [{**OLD}], "facts": []}, NOTES, FACTS).ops == []
 
 
 moments = st.sampled_from([ago(days) for days in (400, 101, 99, 1)])

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memnet.domain.catalog.catalog import Catalog, WriteRules, protected_sections
-from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import FieldDenied, LimitExceeded, MemnetError, PathNotWritable, SchemaViolation
@@ -25,7 +24,7 @@ from memnet.domain.upkeep.maintenance import (
     find_lost,
     profiles_maintaining,
 )
-from tests.domain.samples import CATALOG, KEY, SCOPE, op, patch_command, shipped_rules, version_with
+from tests.domain.samples import CATALOG, KEY, SCOPE, op, patch_command, version_with
 from tests.domain.samples import NOW as WRITTEN
 from tests.domain.upkeep_samples import FACTS, LIKES, NOTES, NOW, ago, around, fact, proposal, rules
 
@@ -86,11 +85,6 @@ def test_it_writes_nowhere_else_whatever_clients_may_write(path: Any) -> None:
     governance = rules(NOTES, pending_sections={}, writable_path_rules={"b": [""]})
     with pytest.raises(PathNotWritable):
         tend(op("add", path, value="x"), content={"notes": [], "likes": []}, by=governance)
-
-
-def test_without_rules_it_writes_nothing_not_even_to_the_pending_section() -> None:
-    with pytest.raises(PathNotWritable):
-        tend(op("add", "/content/waiting/-", value=proposal("x")), content={"waiting": []}, by=rules())
 
 
 @pytest.mark.parametrize(
@@ -169,22 +163,12 @@ def test_a_change_outside_of_the_sections_is_a_loss() -> None:
     assert missing(content(facts=[]), by=rules(NOTES)) == ("",)
 
 
-def test_what_is_not_durable_may_go() -> None:
-    assert missing(content(notes=[])) == ()
-
-
 def test_what_is_durable_to_another_profile_may_not_go_untold() -> None:
     governance = rules(NOTES)
     plan = plan_compaction({"notes": ["a", "b", "c"]}, rules(NOTES, max_chars=5), around(governance), NOW)
     both = protected_sections(catalog(governance, rules(durable_sections={"b": ["/notes"]})), KEY)
     assert find_lost({"notes": ["a", "b", "c"]}, plan, governance, both, saved=[]) == ("/notes",)
     assert find_lost({"notes": ["a", "b", "c"]}, plan, governance, both, saved=["a"]) == ()
-
-
-def test_the_profile_s_own_rules_are_frozen() -> None:
-    assert isinstance(rules(NOTES).profile, Profile)
-    assert rules(NOTES).profile.upkept_sections("b") == (("notes",), ("waiting",))
-    assert rules().profile.upkept_sections("b") == ()
 
 
 ETAG = ETag('"3-0123456789abcdef"')
@@ -234,13 +218,6 @@ def test_the_same_detail_of_the_same_version_is_the_same_event_and_any_other_is_
     ]
     assert len({event.event_id for event in made}) == len(made)
     assert events(detail) == events(detail)
-
-
-def test_what_left_a_document_of_a_family_is_found_by_what_names_it() -> None:
-    by = shipped_rules("project-copilot-v1", "project_doc")
-    [event] = events(Detail("/recent_notes", ("a",)), key=DocumentKey(SCOPE, "projects", "alpha.json"), by=by)
-    assert event.project_ids == ["alpha"]
-    assert events(Detail("/notes", ("a",)))[0].project_ids == []
 
 
 some_entries = st.one_of(

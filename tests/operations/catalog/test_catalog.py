@@ -14,7 +14,6 @@ from memnet.domain.core.errors import (
     ProfileForbidden,
     ProfileNotFound,
     SchemaNotFound,
-    Unavailable,
 )
 from memnet.domain.core.scope import Actor
 from memnet.operations import catalog as module
@@ -43,10 +42,6 @@ async def listed(actor: Actor = READER, known: Catalog = CATALOG) -> list[str]:
     return [profile.profile_id for profile in page.items]
 
 
-async def test_profiles_are_listed_by_id() -> None:
-    assert await listed() == SHIPPED
-
-
 async def test_pages_of_profiles_follow_one_another() -> None:
     first = await list_profiles(READER, SERVICE, limit=1, cursor=None)
     second = await list_profiles(READER, SERVICE, limit=1, cursor=first.next_cursor)
@@ -69,10 +64,6 @@ async def test_a_restricted_profile_is_listed_for_its_principals_admins_and_audi
     actor: Actor, found: list[str]
 ) -> None:
     assert await listed(actor, catalog()) == found
-
-
-async def test_a_profile_is_returned() -> None:
-    assert await get_profile("support-desk-v1", READER, SERVICE) is CATALOG.profiles["support-desk-v1"]
 
 
 async def test_a_missing_profile_is_not_found() -> None:
@@ -140,30 +131,10 @@ async def test_another_text_under_a_used_version_is_refused_and_a_raised_version
         await register_catalog(changed(max_ops=52, version="9.0.0"), texts=texts)
 
 
-async def test_of_two_concurrent_texts_one_is_stored() -> None:
-    texts = CatalogTexts(memory_blobs())
-    catalogs = [changed(max_ops=number) for number in (51, 52)]
-    outcomes = await asyncio.gather(
-        *(register_catalog(catalog, texts=texts) for catalog in catalogs), return_exceptions=True
-    )
-    assert [type(outcome) for outcome in outcomes if outcome] == [CatalogConflict]
-
-
 async def test_a_comparison_stores_nothing() -> None:
     texts = CatalogTexts(memory_blobs())
     await register_catalog(CATALOG, texts=texts, create=False)
     assert set((await stored(texts, CATALOG)).values()) == {None}
-
-
-async def test_an_unavailable_storage_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = CatalogTexts(memory_blobs())
-
-    async def read(name: TextName) -> bytes | None:
-        raise Unavailable
-
-    monkeypatch.setattr(texts, "read", read)
-    with pytest.raises(Unavailable):
-        await register_catalog(CATALOG, texts=texts)
 
 
 class CountingTexts(CatalogTexts):
@@ -199,7 +170,3 @@ async def test_a_version_that_needs_too_much_is_not_used(texts: CountingTexts, m
     monkeypatch.setattr(module, "MAX_TEXTS", 2)
     assert await read_schema("garden", "1.2.0", OLD.schemas, texts=texts) is OLD.schemas
     assert texts.reads == 3
-
-
-async def test_a_missing_version_is_not_used(texts: CountingTexts) -> None:
-    assert await read_schema("garden", "2.0.0", OLD.schemas, texts=texts) is OLD.schemas

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import orjson
 import pytest
 
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.context.context import AssembleContext
 from memnet.domain.core.errors import InvalidIdentifier, ProfileForbidden, ProfileNotFound
-from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.scope import DocumentKey
 from memnet.operations.context import assemble_context
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
@@ -99,14 +98,6 @@ async def test_a_routed_project_takes_a_second_wave(filled: Any) -> None:
     assert (filled.documents.calls, filled.documents.most_in_flight) == ({"get": 3}, 2)
 
 
-async def test_the_document_is_that_of_a_read(filled: Any) -> None:
-    answer = await assemble(filled, "apollo")
-    head = await filled.head(ALPHA)
-    document = answer.documents[2]
-    assert (document.namespace, document.path, document.etag) == ("projects", "alpha.json", head.commit.etag)
-    assert b"commit" not in document.document
-
-
 async def test_unsure_means_no_project(filled: Any) -> None:
     answer = await assemble(filled, "retrieval is slow")
     assert (answer.selected, dropped(answer)) == ({}, {"project_doc": "not_routed"})
@@ -165,8 +156,6 @@ async def test_a_new_user_has_nothing_and_that_is_no_error(service: Any) -> None
     ("limits", "kept"),
     [
         ({"max_docs": 2}, ["user_static", "user_dynamic"]),
-        ({"max_docs": 1}, ["user_static"]),
-        ({"max_docs": 4}, ["user_static", "user_dynamic", "project_doc"]),
         ({"max_chars_total": 1}, []),
         ({"max_chars_total": 10_000}, ["user_static", "user_dynamic", "project_doc"]),
     ],
@@ -176,18 +165,6 @@ async def test_what_does_not_fit_is_dropped_from_the_end(filled: Any, limits: An
     assert bindings(answer) == kept
     assert len(answer.documents) + len(answer.dropped_bindings) == 3
     assert answer.selected == {"project_id": "alpha"}
-
-
-async def test_exactly_as_many_characters_as_allowed(filled: Any) -> None:
-    sizes = [len(content_of(document.document)) for document in (await assemble(filled, "apollo")).documents]
-    assert len((await assemble(filled, "apollo", max_chars_total=sum(sizes))).documents) == 3
-    fewer = await assemble(filled, "apollo", max_chars_total=sum(sizes) - 1)
-    assert dropped(fewer) == {"project_doc": "max_chars_total"}
-    assert fewer.dropped_bindings[0]["size"] == sizes[2]
-
-
-def content_of(document: bytes) -> str:
-    return orjson.dumps(orjson.loads(document)["content"]).decode()
 
 
 @pytest.mark.parametrize("value", ["../beta", "a/b", "", ".", "a\n", "{project_id}", "a" * 129])
@@ -212,31 +189,7 @@ async def test_the_profile_must_exist_and_admit(filled: Any) -> None:
     assert bindings(await assemble(filled, catalog=catalog, actor=BOB)) == ["user_static", "user_dynamic"]
 
 
-async def test_nothing_of_another_user(filled: Any) -> None:
-    for scope in [UserScope("t1", "u2"), UserScope("t2", "u1")]:
-        answer = await assemble(filled, "apollo", scope=scope, explicit_ids={"project_id": "alpha"})
-        assert bindings(answer) == []
-
-
 async def test_a_profile_without_routing(filled: Any) -> None:
     plain = CATALOG.profile(PROFILE).model_copy(update={"routing": None})
     answer = await assemble(filled, "apollo", catalog=Catalog({PROFILE: plain}, CATALOG.schemas))
     assert (answer.selected, answer.routing_debug["reason"]) == ({}, "profile_has_no_routing")
-
-
-async def test_the_other_profile_routes_by_its_own_documents(service: Any) -> None:
-    customer = {
-        "account": {},
-        "agreements": [],
-        "to_verify": [],
-        "open_tickets": [{"ticket_id": "T-7", "nicknames": ["the printer thing"], "subject_words": ["toner"]}],
-    }
-    desk = {"profile_id": "support-desk-v1", "schema_id": "support.customer", "binding_id": "customer"}
-    await service.replace(customer, key=DocumentKey(SCOPE, "support", "customer.json"), **desk)
-    ticket = {"op": "replace", "path": "/content/subject", "value": "Printer"}
-    key = DocumentKey(SCOPE, "support", "tickets/T-7.json")
-    await service.patch(ticket, key=key, profile_id="support-desk-v1", binding_id="ticket")
-    answer = await assemble(service, "again the printer thing!", profile_id="support-desk-v1")
-    assert answer.selected == {"ticket_id": "T-7"}
-    assert bindings(answer) == ["ticket", "customer"]
-    assert dropped(answer) == {"entitlements": "document_not_found"}

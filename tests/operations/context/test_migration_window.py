@@ -57,12 +57,3 @@ async def test_the_old_document_takes_no_patch_under_the_profile_of_the_window(w
     )
     with pytest.raises(PathNotWritable, match="read-only"):
         await patch_document(command, service_of(catalog=world.catalog, **world.ports()))
-
-
-async def test_what_a_product_on_the_old_profile_writes_is_migrated_again(world: Migrating) -> None:
-    """During the window, a product that has not moved yet continues to write the old document."""
-    await world.put()
-    await world.run()
-    await world.prefer("Newer.", GLOBAL)
-    await world.run()
-    assert (await world.content(DYNAMIC))["preferences"] == ["Short answers.", "Newer."]

@@ -2,67 +2,16 @@
 
 import asyncio
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.operations.documents.outbox import SweepReport, flush_outbox, sweep_outboxes
 from memnet.operations.history.verify_history import rebuild_documents
-from memnet.paging import rows
-from tests.operations.service_scenario import ALPHA, SCOPE, CountingAudit, Service, note
+from tests.operations.service_scenario import ALPHA, SCOPE, Service, note
 from tests.services import arguments, service_of
-
-
-class Forgetful(CountingAudit):
-    """A process that has not seen the records of others."""
-
-    def is_flushed(self, scope: UserScope, change_id: str) -> bool:
-        return False
-
-
-async def unflushed(service: Any, count: Any) -> Any:
-    service.audit.down = True
-    etag = None
-    for number in range(count):
-        etag = (await service.patch(note(f"note {number}"), over=etag)).etag
-        await service.background.drain()
-    service.audit.down = False
-    service.audit.calls.clear()
-    return (await service.head()).commit.outbox
-
-
-async def test_a_flush_is_idempotent(service: Any) -> None:
-    records = await unflushed(service, 3)
-    await asyncio.gather(*(flush_outbox(SCOPE, records, audit=service.audit) for _ in range(8)))
-    service.audit.calls.clear()
-    await flush_outbox(SCOPE, records, audit=service.audit)
-    assert service.audit.calls == {}
-    page = await service.audit.list(SCOPE, "", limit=10, cursor=None)
-    assert len(page.items) == 3
-
-
-async def test_records_flushed_before_a_failure_stay(service: Any) -> None:
-    records = await unflushed(service, 3)
-    await flush_outbox(SCOPE, records[:1], audit=service.audit)
-    service.audit.down = True
-    with pytest.raises(Unavailable):
-        await flush_outbox(SCOPE, records, audit=service.audit)
-    assert service.audit.calls["append"] == 2
-    service.audit.down = False
-    await flush_outbox(SCOPE, records, audit=service.audit)
-
-
-async def test_another_process_appends_the_same_bytes(service: Any) -> None:
-    records = await unflushed(service, 2)
-    audit = Forgetful()
-    for _ in range(2):
-        await flush_outbox(SCOPE, records, audit=audit)
-    assert audit.calls == {"append": 4}
-
 
 BETA = DocumentKey(UserScope("t2", "u9"), "projects", "beta.json")
 
@@ -76,6 +25,17 @@ async def left_behind(service: Service, count: int, key: DocumentKey = ALPHA) ->
     await service.background.drain()
     service.audit.down = False
     return result
+
+
+async def test_a_flush_is_idempotent(service: Any) -> None:
+    await left_behind(service, 3)
+    records = (await service.head()).commit.outbox
+    await asyncio.gather(*(flush_outbox(SCOPE, records, audit=service.audit) for _ in range(8)))
+    service.audit.calls.clear()
+    await flush_outbox(SCOPE, records, audit=service.audit)
+    assert service.audit.calls == {}
+    page = await service.audit.list(SCOPE, "", limit=10, cursor=None)
+    assert len(page.items) == 3
 
 
 async def sweep(service: Service, **members: Any) -> SweepReport:
@@ -93,15 +53,6 @@ async def test_the_records_of_all_users_are_flushed_and_trimmed(service: Any) ->
         assert (head.commit.outbox, head.commit.etag, head.commit.sequence) == ((), result.etag, result.sequence)
         [history] = await rebuild_documents(key.scope, service_of(documents=service.documents, audit=service.audit))
         assert (history.fault, history.changes) == (None, result.sequence)
-
-
-async def test_a_swept_document_is_not_swept_again(service: Any) -> None:
-    await left_behind(service, 3)
-    service.clock.advance(timedelta(minutes=5))
-    await sweep(service)
-    service.documents.calls.clear()
-    assert await sweep(service) == SweepReport(listed=1)
-    assert service.documents.calls == {}
 
 
 async def test_a_sweep_changes_nothing_that_clients_see(service: Any) -> None:
@@ -130,17 +81,6 @@ async def test_a_recent_document_is_left_to_its_writer(service: Any, age: Any, t
     assert (await sweep(service, quiet=timedelta(0))).trimmed == 1 - trimmed
 
 
-async def test_deleted_documents_are_swept_too(service: Any) -> None:
-    result = await left_behind(service, 2)
-    service.audit.down = True
-    await service.delete(result.etag)
-    await service.background.drain()
-    service.audit.down = False
-    service.clock.advance(timedelta(minutes=5))
-    assert (await sweep(service)).trimmed == 1
-    assert (await service.head()).deleted
-
-
 async def test_while_the_audit_is_down_nothing_is_trimmed(service: Any) -> None:
     await left_behind(service, 3)
     service.clock.advance(timedelta(minutes=5))
@@ -149,30 +89,6 @@ async def test_while_the_audit_is_down_nothing_is_trimmed(service: Any) -> None:
     assert len((await service.head()).commit.outbox) == 3
     service.audit.down = False
     assert (await sweep(service)).trimmed == 1
-
-
-async def test_a_faster_writer_wins(service: Any) -> None:
-    result = await left_behind(service, 3)
-    service.clock.advance(timedelta(minutes=5))
-    rivals = [service.patch(note(f"rival {n}"), over=result.etag) for n in range(3)]
-    report, outcomes = await asyncio.gather(sweep(service), asyncio.gather(*rivals, return_exceptions=True))
-    assert report.trimmed + report.postponed == 1
-    assert sum(not isinstance(outcome, BaseException) for outcome in outcomes) == 1
-    await service.background.drain()
-    [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
-    assert (history.fault, history.changes) == (None, 4)
-
-
-async def test_concurrent_sweepers_and_writers_lose_nothing(service: Any) -> None:
-    etag = None
-    for number in range(20):
-        sweeps = [sweep(service, quiet=timedelta(0)) for _ in range(3)]
-        result, *reports = await asyncio.gather(service.patch(note(f"note {number}"), over=etag), *sweeps)
-        etag = result.etag
-        assert all(report.broken == 0 for report in reports)
-    await service.background.drain()
-    [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
-    assert (history.fault, history.changes) == (None, 20)
 
 
 async def test_a_record_stored_with_other_bytes_is_reported_by_a_sweep(
@@ -197,11 +113,3 @@ async def test_a_damaged_document_does_not_stop_the_sweep(service: Any) -> None:
     await service.documents.put(ALPHA, b"damaged", summary, replaces=stored.storage_etag)
     service.clock.advance(timedelta(minutes=5))
     assert await sweep(service) == SweepReport(listed=2, trimmed=1, broken=1)
-
-
-async def test_many_documents_over_several_pages(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(7):
-        await left_behind(service, 1, DocumentKey(SCOPE, "projects", f"p{number}.json"))
-    service.clock.advance(timedelta(minutes=5))
-    monkeypatch.setattr("memnet.operations.documents.outbox.rows", partial(rows, size=2))
-    assert await sweep(service) == SweepReport(listed=7, trimmed=7)

@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import random
 from typing import Any
 
 import orjson
@@ -21,7 +20,6 @@ from memnet.domain.core.errors import (
 )
 from memnet.domain.core.scope import DocumentKey, ETag
 from memnet.operations.documents.write import patch_document
-from memnet.operations.history.verify_history import rebuild_documents
 from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service, note
 from tests.services import service_of
 
@@ -67,38 +65,6 @@ async def test_twenty_strangers_create_one_document(service: Any) -> None:
         *(patch_document(c, service_of(**service.ports())) for c in commands), return_exceptions=True
     )
     assert sorted(type(outcome).__name__ for outcome in outcomes) == ["DocumentExists"] * 19 + ["WriteResult"]
-
-
-async def test_twenty_four_clients_count_to_two_hundred_and_forty(service: Any) -> None:
-    """Each reads, adds one and insists; what the answers say happened is what happened."""
-    await service.patch({"op": "add", "path": "/content/facets/n", "value": 0})
-
-    chance, lost = random.Random(24), 0
-
-    async def client(number: int) -> None:
-        nonlocal lost
-        for turn in range(10):
-            attempt = 0
-            while True:
-                head = await service.head()
-                count = head.content["facets"]["n"]
-                step = {"op": "replace", "path": "/content/facets/n", "value": count + 1}
-                key = f"{number}.{turn}.{attempt}"
-                try:
-                    await service.patch(step, over=head.commit.etag, idempotency_key=key)
-                    break
-                except ETagMismatch:
-                    attempt, lost = attempt + 1, lost + 1
-                    # As a client would: wait longer after each loss, and not all the same time.
-                    for _ in range(chance.randrange(256 * min(attempt, 4))):
-                        await asyncio.sleep(0)
-
-    await asyncio.gather(*map(client, range(24)))
-    await service.background.drain()
-    assert (await service.read())["content"]["facets"]["n"] == 24 * 10
-    [history] = await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit))
-    assert (history.changes, history.fault) == (24 * 10 + 1, None)
-    assert lost > 50, "without lost races this would prove nothing"
 
 
 async def test_a_retry_gets_its_answer_after_the_next_change_and_after_a_hundred(service: Any) -> None:
@@ -189,41 +155,7 @@ async def test_a_warm_patch_writes_once_and_reads_nothing(service: Any) -> None:
     assert service.audit.calls == {}
 
 
-async def test_a_creation_reads_once_and_writes_once(service: Any) -> None:
-    await service.patch(note("new"))
-    assert service.documents.calls == {"get": 1, "put": 1}
-
-
-async def test_a_stale_cached_version_is_detected(service: Any) -> None:
-    """Another process wrote meanwhile; this one still remembers what the client names."""
-    [first] = await service.count_up(1)
-    remembered = service.documents.recall(ALPHA)
-    await service.patch(note("another process"), over=first.etag)
-    service.documents._cache.remember(ALPHA, remembered)
-    with pytest.raises(ETagMismatch):
-        await service.patch(note("stale"), over=first.etag)
-    assert (await service.read())["content"]["summary"] == "another process"
-
-
 # Dry runs.
-
-
-async def test_a_dry_run_shows_everything_and_writes_nothing(service: Any) -> None:
-    [first] = await service.count_up(1)
-    before = await service.documents.get(ALPHA)
-    for over, key in [(first.etag, ALPHA), (None, DYNAMIC)]:
-        ops = [note("dry")] if key == ALPHA else [{"op": "add", "path": "/content/preferences/-", "value": "dry"}]
-        result = await service.patch(*ops, over=over, key=key, dry_run=True, idempotency_key="dry")
-        assert (result.dry_run, result.replayed, result.created) == (True, False, over is None)
-        assert b"dry" in result.document
-        assert b"commit" not in result.document
-    assert (service.documents.calls["put"], await service.documents.get(ALPHA)) == (1, before)
-    assert await service.documents.get(DYNAMIC) is None
-    await service.background.drain()
-    assert service.audit.calls["append"] == 1
-    # Its key is as good as new, and the write does what was shown.
-    result = await service.patch(note("dry"), over=first.etag, idempotency_key="dry")
-    assert not result.replayed
 
 
 async def test_a_dry_run_of_an_applied_request_is_a_replay(service: Any) -> None:

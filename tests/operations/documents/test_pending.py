@@ -9,13 +9,12 @@ import pytest
 
 from memnet.domain.core.errors import (
     DocumentNotFound,
-    ETagMismatch,
     FieldDenied,
     IdempotencyKeyReused,
     PendingItemNotFound,
 )
 from memnet.domain.core.scope import UserScope
-from memnet.domain.documents.commands import ConfirmPending, IfExists, IfMatch, RejectPending
+from memnet.domain.documents.commands import ConfirmPending, IfExists, RejectPending
 from memnet.operations.documents.pending import confirm_pending, list_pending, reject_pending
 from tests.domain.samples import CATALOG
 from tests.operations.service_scenario import BOB, DYNAMIC, SCOPE, Service
@@ -67,26 +66,6 @@ async def test_a_confirmation_is_applied_once(service: Any) -> None:
         await confirm(service, replace(command, confidence=0.95))
     with pytest.raises(PendingItemNotFound):
         await confirm(service, replace(command, idempotency_key="another"))
-
-
-async def test_a_confirmation_repeated_beyond_the_ring_changes_nothing(service: Any) -> None:
-    command = await proposed(service)
-    etag = (await confirm(service, command)).etag
-    for number in range(70):
-        step = {"op": "add", "path": "/content/preferences", "value": [f"{number}"]}
-        etag = (await service.patch(step, over=etag, key=DYNAMIC)).etag
-    with pytest.raises(PendingItemNotFound):
-        await confirm(service, command)
-    assert (await service.head(DYNAMIC)).commit.etag == etag
-
-
-async def test_a_confirmation_with_if_match_needs_that_version(service: Any) -> None:
-    command = await proposed(service)
-    etag = (await service.head(DYNAMIC)).commit.etag
-    newer = await service.patch({"op": "add", "path": "/content/preferences/-", "value": "x"}, over=etag, key=DYNAMIC)
-    with pytest.raises(ETagMismatch):
-        await confirm(service, replace(command, precondition=IfMatch(etag)))
-    assert (await confirm(service, replace(command, precondition=IfMatch(newer.etag)))).sequence == 3
 
 
 async def test_a_confirmation_needs_the_document(service: Any) -> None:

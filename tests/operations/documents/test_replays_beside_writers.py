@@ -64,35 +64,6 @@ def saying(*patches: Any) -> ScriptedModels:
     return ScriptedModels([answer(*patches)] * 2)
 
 
-async def test_an_entry_said_twice_has_two_sources() -> None:
-    world = World(models=saying(DEADLINE))
-    await world.create_project()
-    replays = await twice(world)
-    assert [fate.status for replay in replays for fate in replay.patches] == [PatchStatus.APPLIED] * 2
-    (note,) = (await world.content(ALPHA))["recent_notes"]
-    assert conversations(note) == ["c1", "c2"]
-    last = (await world.history(ALPHA))[-1]
-    assert last["change_id"] == replays[1].patches[0].change_id
-    assert (last["ops"][0]["path"], last["evidence"]["conversation_id"]) == ("/content/recent_notes/0/evidence", "c2")
-
-
-async def test_a_confirmed_fact_said_again_has_two_sources_without_another_confirmation() -> None:
-    world = World(models=saying(FACT))
-
-    async def confirm() -> None:
-        content = await world.content(DYNAMIC)
-        (item,) = content["pending_confirmations"]
-        facts = [item["target"]["value"]]
-        await world.replace(DYNAMIC, {**content, "durable_facts": facts, "pending_confirmations": []})
-
-    first, second = await twice(world, between=confirm)
-    assert [fate.status for fate in (*first.patches, *second.patches)] == ["redirected", "applied"]
-    content = await world.content(DYNAMIC)
-    (fact,) = content["durable_facts"]
-    assert (conversations(fact), fact["confidence"]) == (["c1", "c2"], 0.75)
-    assert content["pending_confirmations"] == []
-
-
 async def test_a_fact_said_twice_before_its_confirmation_waits_with_each_source() -> None:
     world = World(models=saying(FACT))
     await twice(world)
@@ -149,20 +120,3 @@ async def test_what_another_replay_writes_meanwhile_gets_both_sources() -> None:
     joined, there = replay.patches
     assert (joined.status, joined.reason) == (PatchStatus.APPLIED, None)
     assert (there.reason, there.supports, there.message_ids) == ("already_there", ("/content/preferences/0",), ("m1",))
-
-
-async def test_a_fact_that_got_an_expiry_meanwhile_is_a_conflict() -> None:
-    world = World(models=saying(DEADLINE))
-    await world.create_project()
-    note = {"text": "The deadline is Friday", "expires_at": "2026-03-01T00:00:00Z"}
-    meddled: list[Any] = []
-
-    async def meddle(name: str, call: Call) -> Any:
-        if name == "documents.put" and not meddled:
-            meddled.append(await world.live(ALPHA, add("/recent_notes/-", note)))
-        return await call()
-
-    replay = await replay_snapshot(await world.store(), service_of(**world.ports(meddle)))
-    await world.background.drain()
-    assert [fate.status for fate in replay.patches] == [PatchStatus.CONFLICT]
-    assert (await world.content(ALPHA))["recent_notes"] == [note]

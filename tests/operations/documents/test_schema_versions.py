@@ -5,17 +5,14 @@ from typing import Any
 import pytest
 
 from memnet.domain.catalog.catalog import Catalog, TextKind, TextName
-from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.schema import Schema
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import BindingMismatch, SchemaViolation
 from memnet.domain.core.scope import ETag
-from memnet.domain.documents.commands import ConfirmPending, IfExists, RejectPending, ReplaceDocument, WriteResult
+from memnet.domain.documents.commands import ReplaceDocument, WriteResult
 from memnet.operations.catalog import register_catalog
-from memnet.operations.documents.pending import confirm_pending, reject_pending
 from memnet.operations.documents.write import patch_document, replace_document
-from tests.operations.schema_versions import GARDEN, LIST, NEW, NEWEST, OLD, PLACE, THIRD, body, release
-from tests.operations.service_scenario import BOB, Service
+from tests.operations.schema_versions import GARDEN, NEW, NEWEST, OLD, PLACE, THIRD, release
+from tests.operations.service_scenario import Service
 from tests.services import service_of
 
 
@@ -75,19 +72,6 @@ async def test_a_newer_version_may_be_several_steps_ahead(garden: Gardening, old
     assert (found["schema_version"], found["content"]) == ("1.2.0", {"plants": ["rose"], "place": {"north": False}})
 
 
-async def test_a_document_may_skip_versions_when_it_is_upgraded(garden: Gardening) -> None:
-    first = await garden.grow(OLD, "plants/-", "rose")
-    await garden.grow(NEWEST, "place", {}, over=first.etag)
-    assert (await garden.read(GARDEN))["schema_version"] == "1.2.0"
-
-
-async def test_a_repeated_request_of_the_old_release_is_replayed(garden: Gardening) -> None:
-    first = await garden.grow(NEW, "tools", [])
-    written = await garden.grow(OLD, "plants/-", "rose", over=first.etag, idempotency_key="once")
-    again = await garden.grow(OLD, "plants/-", "rose", over=first.etag, idempotency_key="once")
-    assert (again.replayed, again.etag) == (True, written.etag)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -126,81 +110,3 @@ async def test_a_put_of_an_older_version_is_stored_under_the_binding_s(
         await replace_document(ReplaceDocument(**members | {"schema_version": "0.9.0"}), service_of(**ports))
     await replace_document(ReplaceDocument(**members), service_of(**ports))
     assert (await garden.read(GARDEN))["schema_version"] == stored
-
-
-WAITING = {"type": "array", "items": {"type": "object"}}
-BODIES = {
-    ("garden", "1.0.0"): body("1.0.0", None, waiting=WAITING),
-    ("garden", "1.1.0"): body("1.1.0", "1.0.0", waiting=WAITING, tools=LIST),
-}
-BINDING = {
-    "binding_id": "garden",
-    "namespace": GARDEN.namespace,
-    "path": GARDEN.path,
-    "schema_id": "garden",
-    "max_chars": 4000,
-    "read_priority": 1,
-    "initial_content": {"plants": [], "waiting": []},
-}
-RULES = {
-    "writable_path_rules": {"garden": ["/plants", "/tools"]},
-    "durable_sections": {"garden": ["/plants"]},
-    "pending_sections": {"garden": "/waiting"},
-    "confidence_rules": {"min_confidence_for_durable_fact": 0.8},
-}
-EVIDENCE = {"conversation_id": "c1"}
-
-
-def gardener_release(version: str, *older: str) -> Catalog:
-    members: dict[str, Any] = {"profile_id": "gardener", "version": version, **RULES}
-    members["document_bindings"] = [BINDING | {"schema_version": version}]
-    keys = [("garden", name) for name in (version, *older)]
-    registered = {text["$id"]: text for text in BODIES.values()}
-    return Catalog(
-        {"gardener": Profile.model_validate(members, strict=False)},
-        {key: Schema.compile(*key, BODIES[key], registered) for key in keys},
-    )
-
-
-OLDER, NEWER = gardener_release("1.0.0"), gardener_release("1.1.0", "1.0.0")
-
-
-async def proposed(service: Service) -> str:
-    """A proposal in a document that the newer release has written; its id."""
-    add = {"op": "add", "path": "/content/plants/-", "value": "oak"}
-    rules: dict[str, Any] = {"key": GARDEN, "profile_id": "gardener", "binding_id": "garden"}
-    command = service.patch_command(add, **rules, confidence=0.1, evidence=EVIDENCE)
-    made = await patch_document(command, service_of(**service.ports() | {"catalog": NEWER}))
-    return str(made.redirected[0]["pending_id"])
-
-
-def decision(pending_id: str) -> dict[str, Any]:
-    named = {"key": GARDEN, "actor": BOB, "precondition": IfExists(), "idempotency_key": "k"}
-    return {**named, "pending_id": pending_id}
-
-
-@pytest.mark.parametrize("plants", [["oak"], []], ids=["confirmed", "rejected"])
-async def test_the_old_release_confirms_and_rejects_items_of_the_new_one(plants: list[str]) -> None:
-    service = Service()
-    for catalog in (OLDER, NEWER):
-        await register_catalog(catalog, texts=service.documents.texts)
-    named, ports = decision(await proposed(service)), service.ports() | {"catalog": OLDER}
-    if plants:
-        await confirm_pending(ConfirmPending(**named, confidence=0.9, evidence=EVIDENCE), service_of(**ports))
-    else:
-        await reject_pending(RejectPending(**named), service_of(**ports))
-    head = await service.head(GARDEN)
-    assert (head.content["plants"], head.content["waiting"]) == (plants, [])
-    assert head.schema_version == "1.1.0"
-
-
-async def test_without_the_text_of_the_schema_a_confirmation_is_refused() -> None:
-    service = Service()
-    named = decision(await proposed(service))
-    before, ports = await service.head(GARDEN), service.ports() | {"catalog": OLDER}
-    with pytest.raises(BindingMismatch):
-        await confirm_pending(
-            ConfirmPending(**named, confidence=0.9, evidence=EVIDENCE),
-            service_of(**ports),
-        )
-    assert await service.head(GARDEN) == before

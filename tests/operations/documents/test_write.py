@@ -1,7 +1,5 @@
 """Commit, replace and delete documents on stores that fail, and in races."""
 
-import asyncio
-import dataclasses
 import logging
 from datetime import timedelta
 from typing import Any
@@ -10,17 +8,11 @@ import pytest
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
-    BindingMismatch,
-    BindingNotFound,
     DocumentNotFound,
     ErasureRunning,
-    ETagMismatch,
     FieldDenied,
     HistoryCorrupt,
-    IdempotencyKeyReused,
     MemnetError,
-    ProfileNotFound,
-    SchemaViolation,
     Unavailable,
 )
 from memnet.domain.documents import commit, envelope
@@ -31,10 +23,8 @@ from memnet.operations.history.list_audit import list_audit
 from memnet.ports import StoreConflict
 from memnet.stores import ErasureStore
 from tests.memory_blobs import storage_of
-from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service_scenario import (
     ALPHA,
-    DYNAMIC,
     EMPTY_PROJECT,
     SCOPE,
     CountingDocuments,
@@ -119,14 +109,6 @@ async def test_after_a_conflict_the_document_is_read_again(service: Any) -> None
     result = await service.patch(note("since"), over=first.etag)
     assert (result.sequence, result.replayed) == (2, False)
     assert service.documents.calls == {"put": 2, "get": 1}
-
-
-async def test_no_record_is_stored_before_its_change_is_committed() -> None:
-    service = Service(documents=FaultyDocuments(*["lost"] * ATTEMPTS))
-    with pytest.raises(Unavailable):
-        await service.patch(note("never"))
-    await service.background.drain()
-    assert service.audit.calls["append"] == 0
 
 
 async def test_a_creation_and_the_first_change_check_for_an_erasure(service: Any) -> None:
@@ -273,37 +255,7 @@ async def test_no_refusal_is_derived_from_a_remembered_version(service: Any) -> 
             await service.patch(ops, over=first.etag)
 
 
-async def test_a_stale_request_is_refused_before_the_decision(service: Any) -> None:
-    [first] = await service.count_up(1)
-    await service.patch(note("rival"), over=first.etag)
-
-    def decide(head: Any) -> Decision:
-        raise AssertionError(head.commit.sequence)
-
-    with pytest.raises(ETagMismatch):
-        await commit_change(
-            service.patch_command(note("x"), over=first.etag), decide, service_of(**service.ports(catalog=False))
-        )
-
-
 CARD = "4111 1111 1111 1111"
-
-
-@pytest.mark.parametrize(
-    ("members", "error"),
-    [
-        ({"content": {"summary": 5}}, SchemaViolation),
-        ({"content": EMPTY_PROJECT | {"facets": {"iban": "x"}}}, FieldDenied),
-        ({"schema_version": "2.0.0"}, BindingMismatch),
-        ({"key": DYNAMIC}, BindingMismatch),
-        ({"binding_id": "nothing"}, BindingNotFound),
-        ({"profile_id": "unknown"}, ProfileNotFound),
-    ],
-)
-async def test_an_invalid_replacement_is_refused(service: Any, members: Any, error: Any) -> None:
-    with pytest.raises(error):
-        await service.replace(members.pop("content", EMPTY_PROJECT), **members)
-    assert service.documents.calls["put"] == 0
 
 
 async def test_sensitive_content_is_not_stored(service: Any) -> None:
@@ -334,61 +286,3 @@ async def test_a_sensitive_note_of_a_deletion_is_refused(service: Any) -> None:
     with pytest.raises(FieldDenied) as refused:
         await service.delete(results[-1].etag, note="card 4111 1111 1111 1111")
     assert refused.value.details == {"path": "/note", "kind": "card_number"}
-
-
-async def test_creations_and_deletions_share_one_history(service: Any) -> None:
-    etags = set()
-    for life in range(3):
-        created = await service.patch(note("the same"), idempotency_key=f"c{life}")
-        deleted = await service.delete(created.etag, idempotency_key=f"d{life}")
-        etags |= {created.etag, deleted.etag}
-    await service.background.drain()
-    assert len(etags) == 6
-    [rebuilt] = await rebuilt_histories(SCOPE, documents=service.documents, audit=service.audit)
-    assert rebuilt.fault is None
-    assert [version.document is None for version in rebuilt.versions] == [False, True] * 3
-
-
-async def test_concurrent_deletions_with_one_key_are_one_change(service: Any) -> None:
-    [first] = await service.count_up(1)
-    answers = await asyncio.gather(*(service.delete(first.etag, idempotency_key="gone") for _ in range(16)))
-    assert {dataclasses.replace(answer, replayed=True) for answer in answers} == {
-        dataclasses.replace(answers[0], replayed=True)
-    }
-    assert (await service.head()).commit.sequence == 2
-
-
-async def test_one_of_several_concurrent_deletions_succeeds(service: Any) -> None:
-    [first] = await service.count_up(1)
-    calls = [service.delete(first.etag) for _ in range(10)] + [service.patch(note("x"), over=first.etag)] * 1
-    outcomes = await asyncio.gather(*calls, return_exceptions=True)
-    assert sum(not isinstance(outcome, Exception) for outcome in outcomes) == 1
-
-
-async def test_a_repeated_deletion_is_replayed_after_the_document_was_created_again(service: Any) -> None:
-    [first] = await service.count_up(1)
-    gone = await service.delete(first.etag, idempotency_key="gone")
-    for _ in range(2):
-        assert await service.delete(first.etag, idempotency_key="gone") == dataclasses.replace(gone, replayed=True)
-        if (await service.head()).deleted:
-            await service.patch(note("again"))
-    assert (await service.read())["content"]["summary"] == "again"
-    with pytest.raises(IdempotencyKeyReused):
-        await service.delete(first.etag, idempotency_key="gone", note="another reason")
-
-
-async def test_a_late_retry_of_the_creation_does_not_restore_the_document(service: Any) -> None:
-    results = await service.count_up(70)
-    await service.delete(results[-1].etag)
-    await service.background.drain()
-    again = await service.patch(note("note 0"), idempotency_key="key-1")
-    assert again == dataclasses.replace(results[0], replayed=True)
-    assert (await service.head()).deleted
-    assert (await service.patch(note("new"))).created
-
-
-async def test_concurrent_replacements_with_one_key_are_one_change(service: Any) -> None:
-    answers = await asyncio.gather(*(service.replace(EMPTY_PROJECT, idempotency_key="one") for _ in range(16)))
-    assert {answer.etag for answer in answers} == {answers[0].etag}
-    assert sum(not answer.replayed for answer in answers) == 1
-    assert (await service.head()).commit.sequence == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import ErasureRunning, Unavailable
+from memnet.domain.core.errors import ErasureRunning
 from memnet.domain.core.job import JobKind
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.replay import conflict as conflicts
@@ -83,17 +83,6 @@ async def test_a_retry_that_somebody_asked_for_leaves_the_schedule_alone() -> No
     found = await world.retry(conflict.job, None)
     assert (found.attempts, found.retry_number, found.next_attempt_at) == (1, 1, conflict.next_attempt_at)
     assert len([job for job, _, _ in world.queue.sent if job.kind is JobKind.CONFLICT]) == 1
-
-
-async def test_a_closed_conflict_is_left_alone_and_its_mark_taken_away() -> None:
-    world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "The current search"))
-    resolved = await world.retry(conflict.job, None)
-    await world.marks.mark(conflict.job)
-    again = await world.retry(conflict.job, 1)
-    assert (again.status, again.change_id) == (resolved.status, resolved.change_id)
-    assert await world.marked() == []
-    assert len(await world.history(ALPHA)) == 4
 
 
 async def test_racing_retries_apply_it_once() -> None:
@@ -180,20 +169,6 @@ async def test_an_applied_conflict_is_resolved_although_it_was_discarded_meanwhi
     assert [decision.by for decision in found.decisions] == ["admin"]
     ((stored_now, _),) = await world.conflicts()
     assert stored_now.change_id == found.change_id is not None
-
-
-async def test_the_store_being_down_goes_up() -> None:
-    world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "The current search"))
-
-    async def down(name: str, call: Call) -> Any:
-        if name == "documents.get":
-            raise Unavailable
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await attempt_conflict(conflict.job, service_of(**world.conflict_ports(down)), attempt=1)
-    assert (await world.retry(conflict.job, 1)).status is ConflictStatus.RESOLVED
 
 
 def outrun(world: World) -> Any:

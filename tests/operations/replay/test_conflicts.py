@@ -5,22 +5,18 @@ from typing import Any
 
 import pytest
 
-from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.errors import (
     ConflictClosed,
     ConflictNotFound,
     FieldDenied,
-    InvalidCursor,
     InvalidIdentifier,
     Unavailable,
 )
-from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.scope import Actor
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import Asked, ConflictStatus
-from memnet.operations.replay.conflicts import PAGE, attempt_conflict, discard_conflict, list_conflicts, retry_conflict
-from memnet.operations.replay.replays import create_conflict
-from tests.domain.replay_samples import details, proposal
-from tests.operations.replay_scenario import ALPHA, SCOPE, Call, Watch, World, disputed_world, put
+from memnet.operations.replay.conflicts import attempt_conflict, discard_conflict, list_conflicts, retry_conflict
+from tests.operations.replay_scenario import ALPHA, SCOPE, Call, World, disputed_world, put
 from tests.services import service_of
 
 
@@ -43,39 +39,6 @@ async def test_a_conflict_has_what_it_takes_to_decide_it() -> None:
     assert (found.confidence, found.evidence["message_ids"]) == (0.75, ["m3"])
 
 
-async def test_they_are_listed_by_status() -> None:
-    world, conflict = await disputed_world()
-    assert len((await listed(world, ConflictStatus.OPEN)).items) == 1
-    assert (await listed(world, ConflictStatus.RESOLVED)).items == []
-    await world.live(ALPHA, put("/summary", "The current search"))
-    await world.retry(conflict.job, None)
-    assert (await listed(world, ConflictStatus.OPEN)).items == []
-    assert len((await listed(world, ConflictStatus.RESOLVED)).items) == 1
-
-
-async def test_pages_are_bounded_and_follow_one_another() -> None:
-    world = World(models=ScriptedModels([]))
-    for number in range(1, PAGE + 4):
-        await create_conflict(
-            proposal(index=number),
-            details(),
-            service_of(vault=world.vault, marks=world.marks, queue=world.queue),
-            rebases=1,
-        )
-    first = await listed(world)
-    second = await listed(world, cursor=first.next_cursor)
-    assert (len(first.items), len(second.items), second.next_cursor) == (PAGE, 3, None)
-    assert len({conflict.conflict_id for conflict, _ in [*first.items, *second.items]}) == PAGE + 3
-    with pytest.raises(InvalidCursor):
-        await listed(world, cursor="AAAA")
-
-
-async def test_another_users_conflicts_are_not_among_them() -> None:
-    world, _ = await disputed_world()
-    other = UserScope("t1", "u10")
-    assert (await list_conflicts(other, status=None, limit=10, cursor=None, vault=world.vault)).items == []
-
-
 CAROL = Actor("carol", frozenset())
 
 
@@ -93,15 +56,6 @@ async def test_a_retry_notes_who_asked_and_resolves() -> None:
     last = (await world.history(ALPHA))[-1]
     assert (last["change_id"], last["actor"]) == (found.change_id, "memnet-worker")
     assert await world.marked() == []
-
-
-async def test_a_conflict_that_rests_can_still_be_retried() -> None:
-    world, conflict = await disputed_world()
-    for attempt in range(1, 6):
-        await world.retry(conflict.job, attempt)
-    await world.live(ALPHA, put("/summary", "The current search"))
-    found, _ = await retry(world, conflict.conflict_id)
-    assert found.status is ConflictStatus.RESOLVED
 
 
 async def test_a_closed_conflict_takes_no_retry() -> None:
@@ -152,17 +106,6 @@ async def test_it_takes_no_further_decision_and_no_scheduled_retry_revives_it() 
     assert (await world.content(ALPHA))["summary"] == "The current search"
 
 
-def dying(at: str, *, applied: bool) -> Watch:
-    async def watching(name: str, call: Call) -> Any:
-        if name != at:
-            return await call()
-        if applied:
-            await call()
-        raise Unavailable
-
-    return watching
-
-
 async def test_what_an_interrupted_retry_has_applied_is_resolved_and_not_discarded() -> None:
     world, conflict = await disputed_world()
     await world.live(ALPHA, put("/summary", "The current search"))
@@ -181,18 +124,6 @@ async def test_what_an_interrupted_retry_has_applied_is_resolved_and_not_discard
     ((found, _),) = await world.conflicts()
     assert found.status is ConflictStatus.RESOLVED
     assert found.change_id == (await world.history(ALPHA))[-1]["change_id"]
-
-
-async def test_what_an_interrupted_retry_has_not_applied_is_discarded() -> None:
-    world, conflict = await disputed_world()
-    await world.live(ALPHA, put("/summary", "The current search"))
-    with pytest.raises(Unavailable):
-        await attempt_conflict(
-            conflict.job, service_of(**world.conflict_ports(dying("documents.put", applied=False))), attempt=1
-        )
-    found, _ = await discard(world, conflict.conflict_id)
-    assert found.status is ConflictStatus.DISCARDED
-    assert (await world.content(ALPHA))["summary"] == "The current search"
 
 
 async def test_an_unreadable_conflict_can_be_discarded() -> None:

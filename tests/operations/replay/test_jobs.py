@@ -8,7 +8,6 @@ import pytest
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.errors import InvalidCursor, Unavailable
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.replay import replay as replays
@@ -25,10 +24,6 @@ from memnet.operations.replay.jobs import (
 )
 from tests.operations.replay_scenario import (
     ALPHA,
-    DEADLINE,
-    DYNAMIC,
-    FACT,
-    FORBIDDEN,
     PREFERENCE,
     SCOPE,
     DownQueue,
@@ -39,6 +34,12 @@ from tests.operations.replay_scenario import (
     put,
 )
 from tests.services import service_of
+
+
+async def stored_replay(world: World, job: Job) -> Replay:
+    stored = await world.records.read(replay_key(job.scope, job.job_id))
+    assert stored is not None
+    return replays.load(stored.data)
 
 
 async def test_a_replay_is_due_until_it_is_finished() -> None:
@@ -68,7 +69,7 @@ async def test_what_is_not_known_is_not_due_but_a_reindexing_is() -> None:
 async def test_a_job_that_became_due_in_the_meantime_is_marked_again() -> None:
     world = World()
     job = await world.store()
-    await fail_replay(job, "x", service_of(records=world.records, marks=world.marks, clock=world.clock))
+    await fail(world, job)
 
     async def asked_for_again(name: str, call: Any) -> Any:
         await call()
@@ -81,28 +82,6 @@ async def test_a_job_that_became_due_in_the_meantime_is_marked_again() -> None:
     marks: Any = Watched("marks", world.marks, asked_for_again)
     await unmark_job(job, service_of(records=world.records, marks=marks))
     assert await world.marked() == [job]
-
-
-async def test_a_replay_that_waits_has_no_patches_yet() -> None:
-    world = World()
-    told = await world.told(await world.store())
-    assert (told["status"], told["patches"], told["event_id"], told["attempts"]) == ("queued", [], None, 0)
-
-
-async def test_each_patch_has_its_fate_and_reason() -> None:
-    world = World(models=ScriptedModels([answer(PREFERENCE, FACT, DEADLINE, FORBIDDEN)]))
-    await world.create_project()
-    job = await world.store()
-    await world.replay(job)
-    told = await world.told(job)
-    assert (told["status"], told["attempts"]) == ("partial", 1)
-    assert [patch["status"] for patch in told["patches"]] == ["applied", "redirected", "applied", "rejected"]
-    applied, redirected, _, rejected = told["patches"]
-    assert applied["change_id"]
-    assert (applied["message_ids"], applied["confidence"]) == (["m1"], 0.75)
-    assert redirected["change_id"]
-    assert "change_id" not in rejected
-    assert rejected["reason"].startswith("PATH_NOT_WRITABLE: ")
 
 
 async def test_a_patch_has_the_current_status_of_its_conflict() -> None:
@@ -130,13 +109,6 @@ async def test_each_listed_replay_equals_a_single_read() -> None:
     assert page.next_cursor is None
 
 
-async def test_another_users_are_not_among_them() -> None:
-    world = World()
-    await world.store()
-    other = UserScope("t1", "u10")
-    assert (await list_replays(other, limit=10, cursor=None, records=world.records)).items == []
-
-
 async def test_pages_are_bounded_and_follow_one_another() -> None:
     world = World()
     job = await world.store()
@@ -154,9 +126,7 @@ async def test_pages_are_bounded_and_follow_one_another() -> None:
 
 
 async def fail(world: World, job: Job) -> Replay | None:
-    return await fail_replay(
-        job, "UNAVAILABLE", service_of(records=world.records, marks=world.marks, clock=world.clock)
-    )
+    return await fail_replay(job, "UNAVAILABLE", world.service)
 
 
 async def test_a_replay_that_is_given_up_says_why_and_is_marked_no_more() -> None:
@@ -170,27 +140,6 @@ async def test_a_replay_that_is_given_up_says_why_and_is_marked_no_more() -> Non
     assert await fail(world, job) == found
 
 
-async def test_the_same_snapshot_again_retries_a_failed_replay() -> None:
-    world = World(models=ScriptedModels([answer(PREFERENCE)]))
-    job = await world.store()
-    await fail(world, job)
-    await world.store_again()
-    assert await world.marked() == [job]
-    assert (await world.told(job))["status"] == "queued"
-    assert (await world.replay(job)).status is ReplayStatus.SUCCEEDED
-    assert (await world.told(job))["reason"] is None
-    assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
-
-
-async def test_a_finished_replay_stays_as_it_is() -> None:
-    world = World(models=ScriptedModels([answer(PREFERENCE)]))
-    job = await world.store()
-    done = await world.replay(job)
-    await world.marks.mark(job)
-    assert await fail(world, job) == done
-    assert await world.marked() == []
-
-
 async def test_a_failure_that_races_with_a_worker_has_one_outcome() -> None:
     world = World(models=ScriptedModels([answer(PREFERENCE)]))
     job = await world.store()
@@ -200,32 +149,16 @@ async def test_a_failure_that_races_with_a_worker_has_one_outcome() -> None:
     assert await world.marked() == []
 
 
-async def test_of_a_replay_that_is_not_there_only_the_mark_goes() -> None:
-    world = World()
-    job = Job(JobKind.REPLAY, "t1", "u1", "rpl-none")
-    await world.marks.mark(job)
-    assert await fail(world, job) is None
-    assert await world.marked() == []
-
-
 async def retry(world: World, replay_id: str) -> Replay:
-    return await retry_replay(
-        SCOPE, replay_id, service_of(records=world.records, marks=world.marks, queue=world.queue, clock=world.clock)
-    )
+    return await retry_replay(SCOPE, replay_id, world.service)
 
 
 async def given_up(world: World) -> Job:
     await world.create_project()
     job = await world.store()
-    await fail_replay(job, "PROFILE_FORBIDDEN", service_of(records=world.records, marks=world.marks, clock=world.clock))
+    await fail(world, job)
     assert job not in await world.marked()
     return job
-
-
-async def stored_replay(world: World, job: Job) -> Replay:
-    stored = await world.records.read(replay_key(job.scope, job.job_id))
-    assert stored is not None
-    return replays.load(stored.data)
 
 
 async def test_a_retried_replay_is_queued_marked_sent_and_continued() -> None:
@@ -236,20 +169,6 @@ async def test_a_retried_replay_is_queued_marked_sent_and_continued() -> None:
     assert job in await world.marked()
     assert (await world.replay(job)).status is ReplayStatus.SUCCEEDED
     assert job not in await world.marked()
-
-
-async def test_what_was_attempts_before_retry_does_not_count_against_it() -> None:
-    world = World()
-    await world.create_project()
-    job = await world.store()
-    stored = await world.records.read(replay_key(job.scope, job.job_id))
-    assert stored is not None
-    begun = replays.load(stored.data).start(world.clock.now())
-    await world.records.write(begun.key, replays.dump(begun), replaces=stored.storage_etag)
-    await fail_replay(job, "INTERNAL", service_of(records=world.records, marks=world.marks, clock=world.clock))
-    told = await retry(world, job.job_id)
-    assert (told.attempts, told.attempts_before_retry) == (1, 1)
-    assert await stored_replay(world, job) == told
 
 
 async def test_one_that_has_not_failed_stays_as_it_is() -> None:

@@ -9,14 +9,13 @@ import pytest
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import BindingNotFound, ProfileNotFound
 from memnet.domain.core.scope import DocumentKey
-from memnet.domain.documents.commands import WriteResult
 from memnet.domain.documents.rebase import ConflictCause, RebaseConflict, Rebased
 from memnet.domain.replay.conflict import BACKOFF, ConflictStatus
 from memnet.domain.replay.proposal import Request
-from memnet.operations.replay.replays import LostRace, Rejected, create_conflict, rebase_proposal, try_proposal
+from memnet.operations.replay.replays import LostRace, create_conflict, rebase_proposal, try_proposal
 from tests.domain.replay_samples import OPS, details, proposal
 from tests.domain.samples import CATALOG
-from tests.operations.replay_scenario import ALPHA, SCOPE, WORKER, DownQueue, World, add, put
+from tests.operations.replay_scenario import ALPHA, SCOPE, WORKER, DownQueue, World, put
 from tests.services import service_of
 
 EMPTY = {"summary": "", "facets": {}, "recent_notes": []}
@@ -30,16 +29,6 @@ async def attempt(world: World, request: Request, *, dry_run: bool = False, **me
     return found
 
 
-async def test_it_is_applied_once_however_often_it_is_sent() -> None:
-    world = World()
-    first = await attempt(world, Request(0, None, OPS))
-    again = await attempt(world, Request(0, None, OPS))
-    assert isinstance(first, WriteResult)
-    assert isinstance(again, WriteResult)
-    assert (again.change_id, again.replayed) == (first.change_id, True)
-    assert len(await world.history(ALPHA)) == 1
-
-
 async def test_a_lost_race_has_its_code() -> None:
     world = World()
     await world.create_project()
@@ -51,12 +40,6 @@ async def test_a_lost_race_has_its_code() -> None:
     assert missing == LostRace(ErrorCode.DOCUMENT_NOT_FOUND)
 
 
-async def test_a_rejected_patch_has_its_code() -> None:
-    refused = await attempt(World(), Request(0, None, [put("/owner", "x")]))
-    assert isinstance(refused, Rejected)
-    assert refused.reason.startswith("PATH_NOT_WRITABLE: ")
-
-
 @pytest.mark.parametrize(
     ("members", "error"), [({"profile_id": "none"}, ProfileNotFound), ({"binding_id": "none"}, BindingNotFound)]
 )
@@ -66,30 +49,8 @@ async def test_what_another_release_may_know_goes_up(members: Any, error: Any) -
         await attempt(World(), Request(0, None, OPS), **members)
 
 
-async def test_a_dry_run_reports_an_applied_request_and_applies_nothing() -> None:
-    world = World()
-    seen = await attempt(world, Request(0, None, OPS), dry_run=True)
-    assert isinstance(seen, WriteResult)
-    assert not seen.replayed
-    assert await world.content(ALPHA) is None
-    await attempt(world, Request(0, None, OPS))
-    seen = await attempt(world, Request(0, None, OPS), dry_run=True)
-    assert isinstance(seen, WriteResult)
-    assert seen.replayed
-
-
 async def rebased(world: World, catalog: Any = CATALOG, **members: Any) -> Any:
     return await rebase_proposal(proposal(**members), service_of(documents=world.documents, catalog=catalog))
-
-
-async def test_it_is_carried_over_what_others_have_changed() -> None:
-    world = World()
-    await world.create_project()
-    written = await world.live(ALPHA, add("/recent_notes/-", "first"))
-    carried = await rebased(world)
-    assert carried.etag == written.etag
-    assert carried.content["recent_notes"] == ["first"]
-    assert carried.rebased == Rebased(OPS, ())
 
 
 async def test_a_document_that_is_not_there_is_its_initial_content() -> None:

@@ -10,19 +10,16 @@ import pytest
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.errors import (
     DecryptionFailed,
-    ETagMismatch,
     LimitExceeded,
     ReplayNotFound,
     Unavailable,
 )
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.user_item import ItemKind
-from memnet.domain.documents import envelope
 from memnet.domain.events.event import EventKey
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import BACKOFF
 from memnet.domain.replay.replay import PatchStatus, ReplayStatus, replay_key
-from memnet.operations.documents.write import patch_document
 from memnet.operations.replay.replays import replay_snapshot
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import (
@@ -50,6 +47,18 @@ from tests.services import service_of
 
 def saying(*patches: Any, **members: Any) -> ScriptedModels:
     return ScriptedModels([answer(*patches, **members)])
+
+
+async def dies_at(step: str, world: World, job: Job) -> None:
+    """Replay until a call fails."""
+
+    async def watching(name: str, call: Call) -> Any:
+        if name == step:
+            raise Unavailable
+        return await call()
+
+    with pytest.raises(Unavailable):
+        await replay_snapshot(job, service_of(**world.ports(watching)))
 
 
 async def test_what_was_said_is_in_the_documents_with_its_evidence() -> None:
@@ -98,13 +107,7 @@ async def test_extraction_is_settled_once_whatever_the_model_would_say_the_secon
     world = World(models=ScriptedModels([answer(PREFERENCE, FACT), answer(other)]))
     job = await world.store()
 
-    async def dies_at_the_first_patch(name: str, call: Call) -> Any:
-        if name == "documents.put":
-            raise Unavailable
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await replay_snapshot(job, service_of(**world.ports(dies_at_the_first_patch)))
+    await dies_at("documents.put", world, job)
     await world.replay(job)
     assert len(world.models.asked) == 1
     assert (await world.content(DYNAMIC))["preferences"] == ["Prefers concise answers"]
@@ -132,22 +135,6 @@ async def test_workers_on_one_job_double_nothing() -> None:
     assert await world.marked() == []
 
 
-async def test_a_race_is_rebased_once_under_the_same_lineage() -> None:
-    world = World(models=saying(DEADLINE))
-    await world.create_project(notes=["first"])
-    job = await world.store()
-    meddler = Meddler(
-        world, ItemKind.REPLAYS, is_planned, lambda: unanswered(world.live(ALPHA, add("/recent_notes/0", "zeroth")))
-    )
-    replay = await world.replay(job, **world.ports(meddler.beside(pass_on)))
-    assert [(fate.status, fate.outcome) for fate in replay.patches] == [("applied", "rebased")]
-    notes = (await world.content(ALPHA))["recent_notes"]
-    assert notes[:2] == ["zeroth", "first"]
-    assert notes[2]["text"] == "The deadline is Friday"
-    last = (await world.history(ALPHA))[-1]
-    assert (last["idempotency_key"], last["lineage"]) == (f"{job.job_id}-1#rebase-1", f"{job.job_id}-1")
-
-
 async def test_a_race_that_is_lost_again_is_a_conflict_to_be_retried() -> None:
     world = World(models=saying(DEADLINE))
     await world.create_project(notes=["first"])
@@ -168,42 +155,6 @@ async def test_a_race_that_is_lost_again_is_a_conflict_to_be_retried() -> None:
     assert versions.details.content == await world.content(ALPHA)
     assert await world.marked() == [conflict.job]
     assert world.queue.sent[-1] == (conflict.job, 1, world.clock.now() + BACKOFF[0])
-
-
-async def test_a_changed_target_is_a_conflict_that_says_where_and_disturbs_nothing() -> None:
-    world = World(models=saying(SUMMARY, DEADLINE))
-    await world.create_project()
-    job = await world.store()
-    meddler = Meddler(
-        world, ItemKind.REPLAYS, is_planned, lambda: unanswered(world.live(ALPHA, put("/summary", "Another")))
-    )
-    replay = await world.replay(job, **world.ports(meddler.beside(pass_on)))
-    assert [(fate.status, fate.reason) for fate in replay.patches] == [("conflict", "changed"), ("applied", None)]
-    ((_, versions),) = await world.conflicts()
-    assert versions.details.diverged_at == {
-        "op_index": 0,
-        "path": "/content/summary",
-        "why": "changed",
-        "base": "The current search",
-        "theirs": "Another",
-    }
-    assert (await world.content(ALPHA))["summary"] == "Another"
-
-
-async def test_what_somebody_else_has_written_already_is_not_written_again() -> None:
-    world = World(models=saying(SUMMARY))
-    await world.create_project()
-    job = await world.store()
-    meddler = Meddler(
-        world,
-        ItemKind.REPLAYS,
-        is_planned,
-        lambda: unanswered(world.live(ALPHA, put("/summary", "The retrieval rewrite"))),
-    )
-    replay = await world.replay(job, **world.ports(meddler.beside(pass_on)))
-    (fate,) = replay.patches
-    assert (fate.status, fate.reason, fate.change_id) == ("applied", "already_there", None)
-    assert len(await world.history(ALPHA)) == 2
 
 
 async def test_two_patches_of_one_value_are_a_conflict_and_not_a_silent_overwriting() -> None:
@@ -249,13 +200,7 @@ async def test_a_plan_that_was_altered_is_refused_and_nothing_of_it_applied() ->
     world = World(models=saying(PREFERENCE))
     job = await world.store()
 
-    async def dies_at_the_first_patch(name: str, call: Call) -> Any:
-        if name == "documents.put":
-            raise Unavailable
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await replay_snapshot(job, service_of(**world.ports(dies_at_the_first_patch)))
+    await dies_at("documents.put", world, job)
     stored = await world.records.read(replay_key(SCOPE, job.job_id))
     assert stored is not None
     replay = replays.load(stored.data)
@@ -270,13 +215,7 @@ async def test_nothing_of_the_conversation_lies_open_while_a_replay_is_under_way
     world = World(models=saying(PREFERENCE))
     job = await world.store()
 
-    async def dies_at_the_event(name: str, call: Call) -> Any:
-        if name == "events.create":
-            raise Unavailable
-        return await call()
-
-    with pytest.raises(Unavailable):
-        await replay_snapshot(job, service_of(**world.ports(dies_at_the_event)))
+    await dies_at("events.create", world, job)
     for data in world.records_at_rest():
         assert b"concise" not in data
         assert b"deadline" not in data
@@ -291,58 +230,6 @@ async def test_another_event_under_the_replays_id_costs_the_event_alone() -> Non
     assert (replay.reason or "").startswith("EVENT_EXISTS: ")
     assert [fate.status for fate in replay.patches] == [PatchStatus.APPLIED]
     assert await world.marked() == []
-
-
-async def test_live_writers_racing_with_replays_lose_nothing() -> None:
-    world = World(
-        models=ScriptedModels(
-            [
-                answer(
-                    proposed(
-                        "project_doc",
-                        "alpha.json",
-                        add("/recent_notes/-", f"The deadline of part {number} is Friday"),
-                        cites="m3",
-                    )
-                )
-                for number in range(4)
-            ]
-        )
-    )
-    await world.create_project()
-    jobs = [await world.store(f"s{number}") for number in range(4)]
-
-    async def write(writer: int) -> None:
-        for number in range(5):
-            await persistently(world, add("/recent_notes/-", f"writer {writer} note {number}"))
-
-    await asyncio.gather(*(world.replay(job) for job in jobs), *(write(writer) for writer in range(3)))
-    opened = [conflict for conflict, _ in await world.conflicts()]
-    for conflict in opened:
-        assert (await world.retry(conflict.job, 1)).status == "resolved"
-    assert opened, "the race is too tame to show anything"
-    notes = [note if isinstance(note, str) else note["text"] for note in (await world.content(ALPHA))["recent_notes"]]
-    assert sorted(note for note in notes if note.startswith("writer")) == sorted(
-        f"writer {writer} note {number}" for writer in range(3) for number in range(5)
-    )
-    assert sorted(note for note in notes if note.startswith("The")) == [
-        f"The deadline of part {number} is Friday" for number in range(4)
-    ]
-    assert len(await world.history(ALPHA)) == 1 + 15 + 4
-
-
-async def persistently(world: World, op: dict[str, Any]) -> None:
-    while True:
-        head = await world.documents.get(ALPHA)
-        assert head is not None
-        etag = envelope.load(head.data).commit.etag
-        # As a client does it: there is time between reading and writing.
-        await asyncio.sleep(0)
-        try:
-            await patch_document(world.live_command(ALPHA, etag, op), service_of(**world.writing()))
-        except ETagMismatch:
-            continue
-        return
 
 
 async def unanswered(work: Awaitable[Any]) -> None:

@@ -7,11 +7,9 @@ import pytest
 
 from memnet.domain.core.errors import (
     DecryptionFailed,
-    InvalidCursor,
     InvalidIdentifier,
     SnapshotNotFound,
     Unavailable,
-    VaultUnavailable,
 )
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.user_item import ItemKind
@@ -78,12 +76,6 @@ async def test_a_missing_snapshot_leaves_no_record(world: VaultWorld) -> None:
     assert await accesses(world) == []
 
 
-async def test_without_the_vault_nothing_is_read(world: VaultWorld) -> None:
-    world.keys.down = True
-    with pytest.raises(VaultUnavailable):
-        await read(world)
-
-
 async def test_invalid_ids_are_refused(world: VaultWorld) -> None:
     for ids in (("..", "s_1"), ("c_1", "a/b")):
         with pytest.raises(InvalidIdentifier):
@@ -143,9 +135,3 @@ async def test_they_are_in_the_order_of_their_times(read_world: VaultWorld, limi
 async def test_they_are_one_users_alone(read_world: VaultWorld) -> None:
     assert await principals(read_world, OTHER, 10) == ["b"]
     assert await principals(read_world, UserScope("t2", "u1"), 10) == []
-
-
-async def test_a_cursor_of_another_list_is_refused(read_world: VaultWorld) -> None:
-    cursor = (await list_snapshot_reads(SCOPE, limit=1, cursor=None, records=read_world.records)).next_cursor
-    with pytest.raises(InvalidCursor):
-        await list_snapshot_reads(OTHER, limit=1, cursor=cursor, records=read_world.records)

@@ -6,27 +6,22 @@ from dataclasses import replace
 import pytest
 
 from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.errors import (
-    DecryptionFailed,
     InvalidIdentifier,
     ProfileForbidden,
-    ProfileNotFound,
     SnapshotExists,
     Unavailable,
 )
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.scope import Actor, UserScope
+from memnet.domain.core.scope import Actor
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
-from memnet.domain.replay.snapshot import snapshot_key
-from memnet.operations.replay.snapshots import read_snapshot, store_snapshot
+from memnet.operations.replay.snapshots import read_snapshot
 from memnet.stores import KeyRing
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation, snapshot
 from tests.operations.vault_scenario import ACTOR, Crash, VaultWorld
-from tests.services import service_of
 
 SNAPSHOT = snapshot()
 JOB = Job(JobKind.REPLAY, "t1", "u1", SNAPSHOT.replay_id)
@@ -66,14 +61,6 @@ async def test_a_new_snapshot_is_stored_sealed_marked_and_sent() -> None:
     assert await replay_of(world) == replays.new_replay(SNAPSHOT, world.clock.now())
     assert await world.marked() == [JOB]
     assert world.queue.sent == [(JOB, 0)]
-
-
-async def test_marker_snapshot_replay_and_job_are_written_in_this_order() -> None:
-    world = VaultWorld()
-    await world.store()
-    changes = [step for step in world.steps.seen if not step.startswith("read")]
-    assert len(world.steps.seen) == STEPS
-    assert changes == ["mark", "write keys", "write snapshots", "write replays", "send"]
 
 
 async def test_without_an_id_the_content_names_it() -> None:
@@ -213,19 +200,6 @@ async def test_many_at_once_are_one_snapshot_and_one_replay() -> None:
     assert set(world.queue.sent) == {(JOB, 0)}
 
 
-async def test_of_many_different_ones_under_one_id_one_is_stored() -> None:
-    world = VaultWorld()
-    outcomes = await asyncio.gather(
-        *(world.store(conversation("s_1", f"number {n}")) for n in range(8)), return_exceptions=True
-    )
-    (winner,) = [n for n, outcome in enumerate(outcomes) if not isinstance(outcome, BaseException)]
-    assert sum(isinstance(outcome, SnapshotExists) for outcome in outcomes) == 7
-    blob = await world.records.read(SNAPSHOT.key)
-    assert blob is not None
-    plaintext = await KeyRing(world.vault).unseal(SNAPSHOT.key, blob.data)
-    assert plaintext == snapshot("s_1", f"number {winner}").dump()
-
-
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("step", range(1, STEPS + 1))
 async def test_after_a_crash_at_any_step_the_same_request_finishes_it(step: int, after: bool) -> None:
@@ -266,47 +240,12 @@ async def test_a_write_whose_outcome_is_unknown_is_never_acknowledged_before_it_
     assert world.queue.sent == [(JOB, 0)]
 
 
-async def test_a_mark_that_cannot_be_set_leaves_nothing() -> None:
-    world = VaultWorld()
-
-    async def fail(job: Job) -> None:
-        raise Unavailable()
-
-    world.marks.mark = fail  # type: ignore[method-assign]
-    with pytest.raises(Unavailable):
-        await world.store()
-    assert await world.records.read(SNAPSHOT.key) is None
-
-
-async def test_an_unknown_profile_is_refused_and_nothing_is_stored() -> None:
-    world = VaultWorld()
-    with pytest.raises(ProfileNotFound):
-        await world.store(conversation(profile_id="unknown"))
-    assert world.steps.seen == []
-
-
 async def test_a_profile_that_does_not_admit_the_caller_is_refused() -> None:
-    profile = CATALOG.profile("project-copilot-v1")
-    closed = replace_profile(profile, allowed_principals=("svc-b",))
+    closed = CATALOG.profile("project-copilot-v1").model_copy(update={"allowed_principals": ("svc-b",)})
     world = VaultWorld()
     with pytest.raises(ProfileForbidden):
-        await store_snapshot(
-            SCOPE,
-            "c_1",
-            conversation(),
-            service_of(
-                catalog=replace(CATALOG, profiles={**CATALOG.profiles, closed.profile_id: closed}),
-                vault=world.vault,
-                marks=world.marks,
-                queue=world.queue,
-            ),
-            actor=ACTOR,
-        )
+        await world.store(catalog=replace(CATALOG, profiles={**CATALOG.profiles, closed.profile_id: closed}))
     assert world.steps.seen == []
-
-
-def replace_profile(profile: Profile, **members: object) -> Profile:
-    return profile.model_copy(update=members)
 
 
 async def test_invalid_ids_are_refused_before_anything_else() -> None:
@@ -314,18 +253,3 @@ async def test_invalid_ids_are_refused_before_anything_else() -> None:
     with pytest.raises(InvalidIdentifier):
         await world.store(conversation_id="../c")
     assert world.steps.seen == []
-
-
-@pytest.mark.parametrize(
-    ("scope", "conversation_id", "snapshot_id"),
-    [(UserScope("t1", "u2"), "c_1", "s_1"), (SCOPE, "c_2", "s_1"), (SCOPE, "c_1", "s_2")],
-)
-async def test_a_swapped_blob_is_not_taken_for_the_same_snapshot(
-    scope: UserScope, conversation_id: str, snapshot_id: str
-) -> None:
-    world = VaultWorld()
-    await world.store()
-    await world.store(conversation(snapshot_id), scope=scope, conversation_id=conversation_id)
-    await world.swap(SNAPSHOT.key, snapshot_key(scope, conversation_id, snapshot_id))
-    with pytest.raises(DecryptionFailed):
-        await world.store()

@@ -92,12 +92,6 @@ async def test_what_the_service_cannot_create_is_left_to_an_operator(
     assert world.queue.standing is standing
 
 
-async def test_an_unknown_prerequisite_is_not_ready(world: World) -> None:
-    world.queue.standing = PrerequisiteStatus.UNKNOWN
-    report = await world.run(apply=True)
-    assert (report.ready, report.by_hand) == (False, [])
-
-
 async def test_a_container_that_cannot_be_created_stays_missing(world: World) -> None:
     world.container.refuses = True
     report = await world.run(apply=True)

@@ -9,7 +9,6 @@ from memnet.adapters.memory.telemetry import MemoryTelemetry
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.events.event import EventKey
 from memnet.domain.governance import tenant_erasure
 from memnet.domain.governance.erasure import Erasure, Store, dump
 from memnet.domain.governance.tenant_erasure import TenantErasure
@@ -46,15 +45,6 @@ def world() -> World:
     return World()
 
 
-async def test_without_a_backlog_all_ages_are_zero(world: World) -> None:
-    assert await world.tell() == Backlog(0.0, 0.0, 0.0)
-    assert world.telemetry.values == {
-        "memnet.replay.oldest_age": [(0.0, {})],
-        "memnet.index.lag": [(0.0, {})],
-        "memnet.erasure.oldest_age": [(0.0, {})],
-    }
-
-
 async def test_the_oldest_replay_counts_and_no_other_job(world: World) -> None:
     await world.mark(JobKind.CONFLICT, "cfl-1")
     world.clock.advance(MINUTE)
@@ -64,14 +54,6 @@ async def test_the_oldest_replay_counts_and_no_other_job(world: World) -> None:
     world.clock.advance(MINUTE)
     assert await world.tell() == Backlog(120.0, 0.0, 0.0)
     assert world.telemetry.values["memnet.replay.oldest_age"] == [(120.0, {})]
-
-
-async def test_the_oldest_event_that_is_not_indexed_counts(world: World) -> None:
-    for event_id in ("e2", "e1"):
-        await world.events.mark(EventKey(UserScope("t1", "u1"), event_id), "m")
-        world.clock.advance(MINUTE)
-    assert await world.tell() == Backlog(0.0, 120.0, 0.0)
-    assert world.telemetry.values["memnet.index.lag"] == [(120.0, {})]
 
 
 async def test_the_oldest_erasure_counts_and_a_corrupt_one_as_very_old(world: World) -> None:

@@ -10,7 +10,7 @@ from memnet.domain.core.job import Job, JobKind
 from memnet.domain.replay.conflict import BACKOFF
 from memnet.domain.replay.replay import replay_key
 from memnet.operations.service.backlog import GRACE, MAX_FAILURES, RequeueReport, requeue_jobs
-from tests.operations.replay_scenario import PREFERENCE, SCOPE, DownQueue, World, answer, disputed_world
+from tests.operations.replay_scenario import PREFERENCE, SCOPE, World, answer, disputed_world
 from tests.services import service_of
 
 LATER = GRACE + timedelta(seconds=1)
@@ -68,17 +68,6 @@ async def test_a_reindexing_is_sent_until_its_marker_is_deleted() -> None:
     assert await world.marked() == [job]
 
 
-async def test_without_a_broker_everything_waits() -> None:
-    world = World()
-    job = await world.store()
-    world.clock.advance(LATER)
-    report = await requeue_jobs(
-        service_of(records=world.records, marks=world.marks, queue=DownQueue(), clock=world.clock)
-    )
-    assert report == RequeueReport(sent=0, unmarked=0, waiting=1)
-    assert await world.marked() == [job]
-
-
 async def test_an_unavailable_broker_is_not_called_for_every_job() -> None:
     world = World()
     for number in range(10):
@@ -112,11 +101,3 @@ async def test_unreadable_jobs_do_not_stop_the_others(caplog: pytest.LogCaptureF
     assert await world.requeue() == RequeueReport(sent=1, unmarked=0, waiting=0, broken=2 * MAX_FAILURES + 1)
     assert world.queue.sent == [(job, 0, None)]
     assert "job_unreadable" in caplog.text
-
-
-async def test_all_pages_are_read() -> None:
-    world = World()
-    for number in range(1001):
-        await world.marks.mark(Job(JobKind.REPLAY, "t1", "u1", f"rpl-{number}"))
-    world.clock.advance(LATER)
-    assert (await world.requeue()).unmarked == 1001

@@ -1,9 +1,7 @@
 """Documents of the shipped profiles are compacted and refreshed, one by one and in a run of a timer."""
 
-import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -23,7 +21,7 @@ from memnet.operations.upkeep import (
     refresh_documents,
 )
 from tests.domain.samples import CATALOG
-from tests.operations.service_scenario import ALPHA, BOB, DYNAMIC, SCOPE, STATIC
+from tests.operations.service_scenario import ALPHA, BOB, DYNAMIC, STATIC
 from tests.operations.upkeep_scenario import WORKER, Upkeep
 from tests.services import arguments
 
@@ -46,10 +44,6 @@ def second(**members: Any) -> Profile:
     """Another product's view of the projects, by the same schema."""
     bare: dict[str, Any] = {"upkeep_rules": {}, "durable_sections": {}, "pending_sections": {}, "extraction": None}
     return COPILOT.model_copy(update={**bare, "profile_id": "journal-v1", **members})
-
-
-def both(**members: Any) -> Catalog:
-    return Catalog({**CATALOG.profiles, "journal-v1": second(**members)}, CATALOG.schemas)
 
 
 async def test_the_user_s_document_is_compacted(world: Any) -> None:
@@ -87,34 +81,6 @@ async def test_two_profiles_keep_one_document_up_each_in_its_own_change(world: A
     assert [one.outcome for one in await compact_document(ALPHA, **arguments(**world.ports))] == [Outcome.UNTOUCHED] * 2
 
 
-async def test_what_one_profile_calls_durable_the_other_does_not_trim(world: Any) -> None:
-    world.catalog = both(durable_sections={"project_doc": ("/recent_notes",)})
-    notes = [f"n{n}" for n in range(30)]
-    await world.put_project(notes)
-    [made] = await compact_document(ALPHA, **arguments(**world.ports))
-    assert (made.profile_id, made.outcome) == ("project-copilot-v1", Outcome.UNTOUCHED)
-    assert (await world.content(ALPHA))["recent_notes"] == notes
-
-
-async def test_compacting_and_refreshing_go_together(world: Any) -> None:
-    await world.put_user(durable_facts=[world.fact("old", days=400), world.fact("OLD!", days=500)])
-    assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.CHANGED]
-    assert len((await world.content())["pending_confirmations"]) == 2
-    [made] = await compact_document(DYNAMIC, **arguments(**world.ports))
-    assert counts(made) == {"merged": 1}
-    assert len((await world.content())["pending_confirmations"]) == 1
-    assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
-
-
-async def test_a_dry_run_of_two_profiles_returns_both_plans(world: Any) -> None:
-    rules = second(upkeep_rules=COPILOT.upkeep_rules)
-    world.catalog = Catalog({**CATALOG.profiles, "journal-v1": rules}, CATALOG.schemas)
-    await world.put_project(["a", "a"])
-    made = await compact_document(ALPHA, dry_run=True, **arguments(**world.ports))
-    assert [one.outcome for one in made] == [Outcome.CHANGED] * 2
-    assert (await world.service.head(ALPHA)).commit.sequence == 1
-
-
 KEYS = [DocumentKey(UserScope(tenant, user), "projects", "a.json") for tenant in ("t1", "t2") for user in ("u1", "u2")]
 
 
@@ -128,19 +94,6 @@ async def test_everybody_s_documents_are_compacted_once() -> None:
     assert await compact_documents(**arguments(**world.ports)) == UpkeepReport(listed=5, untouched=5)
     assert len(await world.told()) == 4
     await world.service.background.drain()
-
-
-async def test_concurrent_runs_change_each_document_once() -> None:
-    world = Upkeep()
-    for key in KEYS:
-        await world.put_project([f"n{n}" for n in range(30)], key)
-    await asyncio.gather(*(compact_documents(**arguments(**world.ports)) for _ in range(4)))
-    assert [(await world.service.head(key)).commit.sequence for key in KEYS] == [2] * 4
-    assert len(await world.told()) == 4
-    await world.service.background.drain()
-
-
-CUSTOMER = DocumentKey(SCOPE, "support", "customer.json")
 
 
 async def test_a_stale_fact_waits_and_is_confirmed_by_an_ordinary_patch_of_another(world: Any) -> None:
@@ -160,37 +113,6 @@ async def test_a_stale_fact_waits_and_is_confirmed_by_an_ordinary_patch_of_anoth
     await world.service.patch(*ops, over=etag, actor=BOB, **claim)
     assert (await world.content())["durable_facts"] == [world.fact("fresh"), confirmed]
     assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
-
-
-async def test_an_expired_fact_is_saved_in_an_event_and_removed(world: Any) -> None:
-    gone = world.fact("On holiday.", expires_at="2026-01-02T00:00:00Z")
-    await world.put_user(durable_facts=[gone])
-    assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
-    world.service.clock.advance(timedelta(days=1))
-    assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.CHANGED]
-    assert (await world.content())["durable_facts"] == []
-    [event] = await world.told()
-    assert (event["source_type"], event["evidence"]["entries"]) == ("freshness", [gone])
-    assert (await world.record())["reason"] == "freshness"
-
-
-async def test_a_pending_section_that_is_full_holds_what_is_stale(world: Any) -> None:
-    facts = [world.fact(f"fact {n}", days=400 + n) for n in range(32)]
-    await world.put_user(durable_facts=facts)
-    [made] = await refresh_document(DYNAMIC, **arguments(**world.ports))
-    assert (counts(made), made.plan and made.plan.kept_for_space) == ({"stale": 30}, 2)
-    assert [fact["text"] for fact in (await world.content())["durable_facts"]] == ["fact 0", "fact 1"]
-
-
-async def test_what_has_a_date_alone_and_no_evidence_waits_too(world: Any) -> None:
-    old = {"text": "Free shipping.", "agreed_on": "2023-12-30"}
-    members = {"schema_id": "support.customer", "key": CUSTOMER, "binding_id": "customer"}
-    content = {"account": {}, "open_tickets": [], "agreements": [old], "to_verify": []}
-    await world.service.replace(content, profile_id="support-desk-v1", **members)
-    [made] = await refresh_document(CUSTOMER, **arguments(**world.ports))
-    assert made.outcome is Outcome.CHANGED
-    [item] = (await world.content(CUSTOMER))["to_verify"]
-    assert (item["target"]["value"], item["confidence"], item["evidence"]) == (old, None, None)
 
 
 async def test_all_documents_are_refreshed_and_entries_without_room_are_counted() -> None:

@@ -4,7 +4,6 @@ import asyncio
 import dataclasses
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,9 +12,7 @@ from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import HistoryCorrupt, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
-from memnet.domain.documents import envelope
 from memnet.domain.upkeep.compaction import plan_compaction
-from memnet.domain.upkeep.freshness import plan_freshness
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, Step, profiles_maintaining
 from memnet.operations.history.verify_history import rebuild_documents
 from memnet.operations.upkeep import (
@@ -25,11 +22,9 @@ from memnet.operations.upkeep import (
     maintain_document,
     maintain_documents,
 )
-from memnet.ports import Page
-from memnet.stores import ListedDocument
 from tests.domain.samples import CATALOG
-from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, CountingDocuments, Service
-from tests.operations.upkeep_scenario import WORKER, Upkeep
+from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service
+from tests.operations.upkeep_scenario import Upkeep
 from tests.services import arguments, service_of
 
 NOTES = [f"note {n:02}" for n in range(30)]
@@ -107,22 +102,6 @@ async def test_one_version_is_changed_once_however_many_try(world: Any) -> None:
     assert (await tend(world, ALPHA)).outcome is Outcome.UNTOUCHED
 
 
-async def test_two_runs_that_see_one_version_at_different_times_make_one_change(world: Any) -> None:
-    await world.put_user(durable_facts=[world.fact("old", days=400)])
-    later = dataclasses.replace(
-        world.service, clock=type(world.service.clock)(world.service.clock.now() + timedelta(hours=1))
-    )
-    planner = partial(plan_freshness, proposer="memnet-worker")
-    runs = [
-        tend(world, planner=planner, reason=Reason.FRESHNESS, clock=clock)
-        for clock in (world.service.clock, later.clock)
-    ]
-    outcomes = await asyncio.gather(*runs)
-    assert sorted(made.outcome for made in outcomes) == [Outcome.CHANGED, Outcome.POSTPONED]
-    assert len((await world.content())["pending_confirmations"]) == 1
-    assert await sequence(world) == 2
-
-
 async def test_a_faster_writer_wins_and_the_next_run_continues(world: Any) -> None:
     made = await world.put_project(NOTES)
 
@@ -137,38 +116,6 @@ async def test_a_faster_writer_wins_and_the_next_run_continues(world: Any) -> No
     assert len((await world.content(ALPHA))["recent_notes"]) == 30
     assert (await tend(world, ALPHA)).outcome is Outcome.CHANGED
     assert (await world.content(ALPHA)) == {"summary": "live", "facets": {}, "recent_notes": NOTES[6:]}
-
-
-async def test_a_document_deleted_meanwhile_stays_deleted(world: Any) -> None:
-    made = await world.put_project(NOTES)
-
-    async def delete() -> None:
-        world.events.then = None
-        await world.service.delete(made.etag)
-
-    world.events.then = delete
-    assert (await tend(world, ALPHA)).outcome is Outcome.POSTPONED
-    assert (await world.service.head(ALPHA)).deleted
-
-
-async def test_concurrent_writers_and_runs_lose_nothing(world: Any) -> None:
-    etag = (await world.put_project([])).etag
-    for number in range(60):
-        add = {"op": "add", "path": "/content/recent_notes/-", "value": f"n{number}"}
-        results = await asyncio.gather(
-            world.service.patch(add, over=etag), tend(world, ALPHA), tend(world, ALPHA), return_exceptions=True
-        )
-        if isinstance(results[0], Exception):
-            await world.service.patch(add, over=(await world.service.head(ALPHA)).commit.etag)
-        etag = (await world.service.head(ALPHA)).commit.etag
-    await tend(world, ALPHA)
-    told = [entry for event in await world.told() for entry in event["evidence"]["entries"]]
-    kept = (await world.content(ALPHA))["recent_notes"]
-    assert len(kept) <= 24
-    assert {*told, *kept} == {f"n{number}" for number in range(60)}
-    await world.service.background.drain()
-    [history] = await rebuild_documents(SCOPE, service_of(documents=world.service.documents, audit=world.service.audit))
-    assert history.fault is None
 
 
 async def test_a_crash_between_event_and_change_is_made_good_by_the_next_run(world: Any) -> None:
@@ -189,14 +136,6 @@ async def test_a_crash_between_event_and_change_is_made_good_by_the_next_run(wor
     assert (await tend(world, ALPHA)).outcome is Outcome.CHANGED
     assert len(await world.told()) == 1
     assert await sequence(world, ALPHA) == 2
-
-
-async def test_without_the_event_nothing_is_trimmed(world: Any) -> None:
-    await world.put_project(NOTES)
-    world.events.down = True
-    with pytest.raises(Unavailable):
-        await tend(world, ALPHA)
-    assert await sequence(world, ALPHA) == 1
 
 
 async def test_without_the_vault_nothing_is_trimmed_and_it_is_no_refusal(world: Any) -> None:
@@ -275,30 +214,12 @@ async def test_another_event_under_the_id_refuses(world: Any) -> None:
     assert await sequence(other, ALPHA) == 1
 
 
-async def test_a_damaged_document_is_broken(world: Any) -> None:
-    await world.put_project(NOTES)
-    stored = await world.service.documents.get(ALPHA)
-    summary = envelope.summarise(await world.service.head(ALPHA))
-    await world.service.documents.put(ALPHA, b"damaged", summary, replaces=stored.storage_etag)
-    with pytest.raises(HistoryCorrupt):
-        await tend(world, ALPHA)
-
-
 async def test_a_dry_run_says_what_would_be_and_writes_nothing(world: Any) -> None:
     await world.put_project(NOTES)
     made = await tend(world, ALPHA, dry_run=True)
     assert (made.outcome, [step.entry for step in made.plan.steps]) == (Outcome.CHANGED, NOTES[5::-1])
     assert await world.told() == []
     assert await sequence(world, ALPHA) == 1
-
-
-async def test_the_worker_s_name_is_in_the_pending_item(world: Any) -> None:
-    await world.put_user(durable_facts=[world.fact("old", days=400)])
-    await tend(world, planner=partial(plan_freshness, proposer=WORKER.principal), reason=Reason.FRESHNESS)
-    [item] = (await world.content())["pending_confirmations"]
-    assert item["proposed_by"] == "memnet-worker"
-    record = await world.record()
-    assert (record["reason"], record["evidence"]) == ("freshness", {"event_ids": [], "entries": {"stale": 1}})
 
 
 async def test_while_the_user_is_erased_it_is_postponed_without_a_word(
@@ -366,12 +287,3 @@ async def test_one_that_fails_stops_no_other(caplog: pytest.LogCaptureFixture) -
     report = await run(await filled(), maintain)
     assert (report.postponed, report.unreadable, report.changed) == (2, 1, 2)
     assert "cannot be read" in caplog.text
-
-
-async def test_a_listing_that_fails_is_unavailable() -> None:
-    class Down(CountingDocuments):
-        async def list_all(self, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
-            raise Unavailable(dependency="documents")
-
-    with pytest.raises(Unavailable):
-        await run(Service(documents=Down()), None)
