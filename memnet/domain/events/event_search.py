@@ -102,25 +102,11 @@ class IndexDocument:
 
     def fields(self) -> dict[str, Any]:
         """The document's fields; `event` holds the answer, the others are there to be searched and filtered by."""
-        event, key = self.stored.event, self.stored.key
-        fields: dict[str, Any] = {
-            "id": self.key,
-            "position": position(self.key),
-            "tenant_id": key.scope.tenant_id,
-            "user_id": key.scope.user_id,
-            "event_id": key.event_id,
-            "service_id": event.service_id,
-            "source_type": event.source_type,
-            "timestamp": event.timestamp,
-            "project_ids": event.project_ids,
-            "keywords": event.keywords,
-            "entities": event.entities,
-            "digest": event.digest,
-            "event": self.stored.data.decode(),
-        }
-        if self.vector is not None:
-            fields["digest_vector"] = self.vector
-        return fields
+        found = orjson.loads(self.stored.data)
+        members = {name: value for name, value in found.items() if name not in ("snapshot_uri", "evidence")}
+        vector = {} if self.vector is None else {"digest_vector": self.vector}
+        own = {"id": self.key, "position": position(self.key), "event": self.stored.data.decode()}
+        return {**members, **own, **vector}
 
 
 def position(key: str) -> int:
@@ -139,14 +125,13 @@ def quote(value: str) -> str:
 
 def odata_filter(query: EventQuery) -> str:
     """The filter of a query."""
-    parts = [
-        f"tenant_id eq {quote(query.scope.tenant_id)}",
-        f"user_id eq {quote(query.scope.user_id)}",
-    ]
-    if query.service is not None:
-        parts.append(f"service_id eq {quote(query.service)}")
-    if query.source_type is not None:
-        parts.append(f"source_type eq {quote(query.source_type)}")
+    equal = {
+        "tenant_id": query.scope.tenant_id,
+        "user_id": query.scope.user_id,
+        "service_id": query.service,
+        "source_type": query.source_type,
+    }
+    parts = [f"{name} eq {quote(value)}" for name, value in equal.items() if value is not None]
     if query.project is not None:
         parts.append(f"project_ids/any(p: p eq {quote(query.project)})")
     if query.entity is not None:

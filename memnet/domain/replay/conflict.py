@@ -4,7 +4,7 @@ The status is plain. The three versions (base, ours, theirs) hold content and ar
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -15,6 +15,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.json_types import known_members, members_of
 from memnet.domain.core.scope import Json, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
@@ -55,10 +56,6 @@ class Decision:
     by: str
     at: str
     note: str | None = None
-
-    def members(self) -> dict[str, Any]:
-        """Return the known members by name."""
-        return {name: value for name, value in _members(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +107,7 @@ class Conflict:
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response, without the three versions."""
-        members = {name: value for name, value in _members(self).items() if name not in ("scope", "sealed")}
-        return {**members, "decisions": [decision.members() for decision in self.decisions]}
+        return {**members_of(self, "scope", "sealed"), "decisions": list(map(known_members, self.decisions))}
 
     def send(self, request: Request, now: datetime) -> "Conflict":
         """Count a request that is about to be sent."""
@@ -159,8 +155,8 @@ class Versions:
     def dump(self) -> bytes:
         """Return the plaintext to be sealed."""
         proposal = {**self.proposal.members(), "base": self.proposal.base}
-        request = None if self.request is None else self.request.members()
-        return canonical({"proposal": proposal, "details": self.details.members(), "request": request})
+        request = self.request and members_of(self.request)
+        return canonical({"proposal": proposal, "details": members_of(self.details), "request": request})
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response."""
@@ -238,7 +234,3 @@ def load_versions(scope: UserScope, data: bytes) -> Versions:
         )
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier) as error:
         raise DecryptionFailed() from error
-
-
-def _members(record: Conflict | Decision) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -10,6 +10,7 @@ from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, InvalidIdentifier
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, EvidenceMembers
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import RESERVED, Json, UserScope
 from memnet.domain.documents.rebase import Rebased, rebase
 from memnet.domain.events.event import MAX_DIGEST, MAX_WORDS
@@ -68,8 +69,8 @@ class ReplayPlan:
         rows = [
             {
                 "proposal": patch.proposal.members(),
-                "request": None if patch.request is None else patch.request.members(),
-                "conflict": None if patch.conflict is None else patch.conflict.members(),
+                "request": patch.request and members_of(patch.request),
+                "conflict": patch.conflict and members_of(patch.conflict),
             }
             for patch in self.patches
         ]

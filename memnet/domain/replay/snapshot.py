@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import SEGMENT, Actor, UserScope, check_identifier
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
@@ -84,17 +85,8 @@ class Snapshot:
 
     def dump(self) -> bytes:
         """Return the canonical plaintext; equal snapshots have equal bytes."""
-        return canonical(
-            {
-                "conversation_id": self.conversation_id,
-                "snapshot_id": self.snapshot_id,
-                "profile_id": self.profile_id,
-                "profile_version": self.profile_version,
-                "profile_sha256": self.profile_sha256,
-                "service_id": self.service_id,
-                "messages": [message.model_dump() for message in self.messages],
-            }
-        )
+        messages = [message.model_dump() for message in self.messages]
+        return canonical({**members_of(self, "scope"), "messages": messages})
 
 
 def snapshot_key(scope: UserScope, conversation_id: str, snapshot_id: str) -> ItemKey:
