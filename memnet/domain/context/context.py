@@ -163,7 +163,11 @@ def pack(
 ) -> tuple[list[ContextDocument], list[dict[str, Any]]]:
     """Return the documents that fit, dropping the last `candidates` first, and a row for each dropped one."""
     kept = [candidate for candidate in candidates if candidate.found]
-    dropped = [_row(candidate, _why_absent(candidate)) for candidate in candidates if not candidate.found]
+    dropped = [
+        _row(candidate, Dropped.NOT_FOUND if candidate.is_readable else Dropped.UNREADABLE)
+        for candidate in candidates
+        if not candidate.found
+    ]
     if max_docs is not None:
         dropped += [_row(candidate, Dropped.MAX_DOCS) for candidate in kept[max_docs:]]
         kept = kept[:max_docs]
@@ -217,10 +221,6 @@ def not_routed(binding: Binding) -> dict[str, Any]:
 def is_unreadable(row: Mapping[str, Any]) -> bool:
     """Return whether a row of `dropped_bindings` is about a document that cannot be read."""
     return bool(row["reason"] == Dropped.UNREADABLE.value)
-
-
-def _why_absent(candidate: Candidate) -> Dropped:
-    return Dropped.NOT_FOUND if candidate.is_readable else Dropped.UNREADABLE
 
 
 def _row(candidate: Candidate, reason: Dropped) -> dict[str, Any]:

@@ -98,10 +98,8 @@ def permit(
     """
     if tenant_id not in tenants:
         raise TenantForbidden
-    needed = ROLES[operation]
-    if reason is not None:
-        needed = frozenset(role for known, role in ROLE_OF_REASON.items() if known is reason)
-    _require(needed, actor)
+    by_reason = frozenset(role for known, role in ROLE_OF_REASON.items() if known is reason)
+    _require(ROLES[operation] if reason is None else by_reason, actor)
 
 
 def permit_history(actor: Actor, tenants: Collection[str], tenant_id: str) -> None:

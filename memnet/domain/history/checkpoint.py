@@ -17,7 +17,7 @@ import orjson
 from memnet.domain.core import signature
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
-from memnet.domain.core.json_types import Record
+from memnet.domain.core.json_types import Record, members_of
 from memnet.domain.core.scope import DocumentKey, Json, UserScope
 from memnet.domain.core.signature import PublicKey, SigningKey
 from memnet.domain.core.user_item import ItemKey, ItemKind
@@ -31,7 +31,6 @@ PURPOSE = "memnet-head-1"
 """The purpose that the signature covers."""
 _NUMBERS = frozenset({"head_version", "sequence"})
 _TEXTS = frozenset({"doc_id", "key_id", "namespace", "path", "previous_head_hash", "record_hash", "signed_at"})
-_MEMBERS = ("doc_id", "namespace", "path", "sequence", "record_hash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +151,8 @@ def _load(members: Json, data: bytes) -> Checkpoint:
             raise TypeError
     checkpoint = Checkpoint(
         scope=UserScope(members["tenant_id"], members["user_id"]),
-        sequence=members["sequence"],
-        signed_at=members["signed_at"],
-        previous_head_hash=members["previous_head_hash"],
         documents=tuple(CheckpointEntry(**row) for row in entries),
-        key_id=members["key_id"],
+        **{name: members[name] for name in ("sequence", "signed_at", "previous_head_hash", "key_id")},
         signature=from_base64(members["signature"]),
         data=data,
     )
@@ -168,12 +164,9 @@ def _load(members: Json, data: bytes) -> Checkpoint:
 def _members(checkpoint: Checkpoint) -> dict[str, Any]:
     """Return the signed members."""
     return {
-        "documents": [{name: getattr(one, name) for name in _MEMBERS} for one in checkpoint.documents],
+        **members_of(checkpoint, "scope", "signature", "data"),
+        "documents": list(map(members_of, checkpoint.documents)),
         "head_version": HEAD_VERSION,
-        "key_id": checkpoint.key_id,
-        "previous_head_hash": checkpoint.previous_head_hash,
-        "sequence": checkpoint.sequence,
-        "signed_at": checkpoint.signed_at,
         "tenant_id": checkpoint.scope.tenant_id,
         "user_id": checkpoint.scope.user_id,
     }
