@@ -98,10 +98,7 @@ RULES_CONFIDENCE = 0.5
 
 
 class TriggerPhrase(ProfilePart):
-    """The section to which the rule-based extractor proposes phrases of one form.
-
-    `wish`: how something should be done; `statement`: about the user; `decision`: an agreement.
-    """
+    """The section for phrases of one form: a wish how to do something, a statement about the user, an agreement."""
 
     says: Literal["wish", "statement", "decision"]
     binding_id: Identifier

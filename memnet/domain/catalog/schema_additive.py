@@ -128,7 +128,6 @@ def _asserting(schema: dict[str, Any]) -> set[str]:
 
 
 def _is_closed(schema: dict[str, Any], name: str) -> bool:
-    """Whether the schema forbids a property of this name."""
     return schema.get("additionalProperties") is False and not any(
         Draft202012Validator({"pattern": pattern}, pattern_options=RegexOptions()).is_valid(name)
         for pattern in schema.get("patternProperties", {})

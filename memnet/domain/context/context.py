@@ -64,7 +64,6 @@ class AssembleContext:
     actor: Actor
     profile_id: str
     text: str = ""
-    """The text that routes: the subject of the conversation."""
     explicit_ids: Mapping[str, str]
     """Known ids, by the name of the template's variable."""
     max_docs: int | None = None
@@ -109,7 +108,6 @@ class AssembledContext:
     dropped_bindings: Sequence[Mapping[str, Any]]
     routing_debug: Mapping[str, Any]
     events: ContextEvents | None = None
-    """None: not requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +186,7 @@ def cite(found: FoundEvent) -> bytes:
 def pack_events(
     found: Sequence[FoundEvent], wish: IncludeEvents, *, documents: Sequence[Candidate], max_chars_total: int | None
 ) -> ContextEvents:
-    """Return the events that fit in addition to the `documents`; events are dropped, never cut.
-
-    `found` is ordered, best first. A shorter event after a dropped one may still fit.
-    """
+    """Return the best of `found`, in their order, that fit together with the `documents`; none is cut."""
     limits = []
     if max_chars_total is not None:
         left = max_chars_total - sum(candidate.size for candidate in documents)

@@ -92,10 +92,7 @@ ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
 def permit(
     operation: str, actor: Actor, tenants: Collection[str], tenant_id: str, reason: Reason | None = None
 ) -> None:
-    """Authorize `operation` on a tenant, for this `reason`; `tenants` are those of the token.
-
-    Raises TenantForbidden first, then RoleRequired with the sufficient roles.
-    """
+    """Authorize `operation` for this `reason` by the token's `tenants`. Raises TenantForbidden, then RoleRequired."""
     if tenant_id not in tenants:
         raise TenantForbidden
     by_reason = frozenset(role for known, role in ROLE_OF_REASON.items() if known is reason)

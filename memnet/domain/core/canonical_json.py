@@ -73,10 +73,7 @@ def children(level: list[Json]) -> list[Json]:
 
 
 def _check_count(data: bytes, limit: int) -> None:
-    """Raise MalformedRequest if a JSON text holds more values than `limit`.
-
-    An empty array or object counts twice. This comes before parsing: values take a hundred times their text's memory.
-    """
+    """Raise MalformedRequest for more values than `limit`; parsed, they take a hundred times their text's memory."""
     if _count(data) > limit and _count(_STRING.sub(b"", data)) > limit:
         raise MalformedRequest(f"The JSON holds more than {limit} values.")
 

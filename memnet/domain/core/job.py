@@ -49,10 +49,7 @@ TRACEPARENT = "traceparent"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job; `job_id` is the id of the replay, the conflict or the reindexing. Raises InvalidIdentifier.
-
-    `user_id` is None for a job of a whole tenant.
-    """
+    """A replay, a conflict or the reindexing of a tenant (without a user), by its id. Raises InvalidIdentifier."""
 
     kind: JobKind
     tenant_id: str
@@ -72,10 +69,7 @@ class Job:
 
 
 def message_id(job: Job, attempt: int) -> str:
-    """Return the id of one message of a job. The queue drops a second message with this id within minutes.
-
-    The tenant and the user are part of it, because another user's job may have the same id.
-    """
+    """Return the id of a message, unique to tenant and user; the queue drops a second one within minutes."""
     return _shortened(f"{job.kind}:{_owner(job.tenant_id, job.user_id)}:{job.job_id}:{attempt}")
 
 

@@ -33,7 +33,6 @@ class Metric:
     meaning: str
     labels: tuple[str, ...] = ()
     bounds: tuple[float, ...] = ()
-    """The upper bounds of a histogram's buckets."""
 
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.3, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -134,4 +133,3 @@ METRICS: Final = (
     DEAD_LETTERS,
     ERASURE_OLDEST_AGE,
 )
-"""All metrics."""

@@ -43,7 +43,6 @@ class SigningKey:
 
 
 PublicKeys = Mapping[str, PublicKey]
-"""Public keys by key id."""
 
 
 def by_id(keys: Iterable[PublicKey]) -> PublicKeys:

@@ -13,7 +13,6 @@ WORDS = re.compile(r"\w+")
 
 
 Phrase = tuple[str, ...]
-"""Consecutive words."""
 
 
 def fold(text: str) -> Phrase:
@@ -58,7 +57,6 @@ def _folded(text: str) -> str:
 
 
 def _mark(match: re.Match[str]) -> str:
-    """Return the character, or a space if it only separates."""
     character = match.group()
     if not unicodedata.category(character).startswith("P") or character in _MEANT:
         return character
@@ -84,10 +82,7 @@ _INVISIBLE = re.compile(f"[\x00-\x08\x0e-\x1f{_ALWAYS}{_WITHIN_WORDS}]")
 
 
 def readings(text: str) -> tuple[str, ...]:
-    """Return the text as a person may read it, in compatibility form (NFKC).
-
-    Invisible characters are removed. If there are any, a second reading has a space for each.
-    """
+    """Return the text (NFKC) without invisible characters and, if it has any, with a space for each."""
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if (_CONTROL if plain.isascii() else _INVISIBLE).search(plain) is None:
         return (plain,)
@@ -107,7 +102,6 @@ def strip_invisible(text: str) -> str:
 _SENTENCE_END = re.compile("(?<=[.!?])\\s+|(?<=[\u3002\uff01\uff1f])\\s*|\n+")
 _LETTERS = re.compile(r"[^\W\d_][\w'-]*")
 _STRETCH = re.compile(r"[^\W_][\w'-]*(?: [^\W_][\w'-]*)*")
-"""Words separated by one space."""
 SHORTEST_WORD = 4
 STEM = 5
 """Words with this many first letters in common count as one: "prefer", "prefers", "preferred"."""

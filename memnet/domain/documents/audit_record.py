@@ -113,7 +113,6 @@ class Version:
     document: Json | None
     created_sequence: int
     record_hash: str
-    """The hash of the record of this change."""
 
 
 def version_document(change: Mapping[str, Any], created_at: str, content: Json) -> Json:
@@ -158,10 +157,7 @@ class Fold:
     """False after a baseline, until its own record or the next one confirms it."""
 
     def take(self, record: Record) -> Version:
-        """Apply the next record and return the version it made. Raises BrokenChain.
-
-        After a baseline its own record may come first; it is compared with the baseline.
-        """
+        """Apply the next record, or compare a baseline with its own; return the version. Raises BrokenChain."""
         expected = change_id(self.doc_id, self.sequence + 1)
         try:
             return self._take(record, expected)

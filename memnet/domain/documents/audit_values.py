@@ -97,10 +97,7 @@ def seal(record: Record, place: AuditRecordLocation, *, data_key: DataKey, nonce
 
 
 def opened(record: Record, place: AuditRecordLocation, keys: Mapping[str, DataKey]) -> Record:
-    """Unseal a stored record.
-
-    Raises DecryptionFailed if the key is not in `keys`, or the record was altered or belongs to another location.
-    """
+    """Unseal a stored record. Raises DecryptionFailed without its key, or if it was altered or belongs elsewhere."""
     if not (is_sealed(record) and has_form(record)):
         raise DecryptionFailed()
     values = sealing.open_values(record["sealed"], place, keys, names=VALUES, values_hash=record["values_hash"])

@@ -28,7 +28,6 @@ from memnet.domain.documents.write_decision import Decision
 from memnet.domain.sealing.sealing import to_base64
 
 MAX_RECEIPTS = 64
-"""Applied requests in the blob's ring."""
 OUTBOX_RECORDS = 16
 OUTBOX_BYTES = 65_536
 """Limits of the records in the outbox; a writer that finds more flushes first."""
@@ -71,10 +70,7 @@ def match_request(current: Envelope | None, command: WriteCommand) -> AppliedReq
 def request_from_record(
     record: Record | None, elsewhere: OlderThanReceipts, command: WriteCommand
 ) -> AppliedRequest | None:
-    """Return the applied request that an audit record shows for this request; None if it is new.
-
-    Raises the refusal if the record is another request's, IdempotencyKeyReused if the key came with another body.
-    """
+    """Return the applied request in this record or None. Raises the refusal, or IdempotencyKeyReused."""
     own = (command.actor.principal, command.idempotency_key)
     if record is None or (record["actor"], record["idempotency_key"]) != own:
         if elsewhere.refusal:
@@ -219,7 +215,6 @@ def _refusal(current: Envelope | None, command: WriteCommand) -> MemnetError | N
 
 
 def _possible_sequence(current: Envelope, command: WriteCommand) -> int | None:
-    """The only change that this request can have become."""
     if isinstance(command.precondition, IfMatch):
         named = ETAG.fullmatch(command.precondition.etag)
         return int(named[1]) + 1 if named else None

@@ -87,7 +87,6 @@ class DocumentSummary:
     """Characters of the canonical JSON of the content; 0 for a deleted document."""
     deleted: bool
     outbox: int
-    """The number of records in the outbox."""
 
 
 def summarise(envelope: Envelope, content: bytes | None = None) -> DocumentSummary:

@@ -58,7 +58,6 @@ abgelaufen
 _ORDINARY = frozenset(_SAID.split())
 """Words after "the password is" that are no password."""
 KEY_CHARS: Final = 12
-"""The minimum length of a stated key or token."""
 
 
 def stated_kind(text: str, allowed: Collection[Kind] = ()) -> Kind | None:
@@ -131,7 +130,6 @@ _IBAN_CHARS = MappingProxyType({row[:2]: int(row[2:]) for row in _COUNTRIES.spli
 _AS_DIGITS = MappingProxyType(
     {ord(letter): str(value) for value, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 10)}
 )
-"""The number for each letter in the checksum of an IBAN."""
 _SSN = re.compile(r"\d{3}-(?<![\w-]....)(?<!000-)(?<!666-)(?<!9..-)(?!00)\d\d-(?!0000)\d{4}(?![\w-])", re.ASCII)
 """US social security numbers that can have been issued."""
 

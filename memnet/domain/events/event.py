@@ -100,7 +100,6 @@ class WrittenEvent:
 
     event_id: str
     replayed: bool
-    """Whether the same event was stored before."""
     indexed: bool
     """Whether the index has confirmed it; if not, reconciliation indexes it later."""
 

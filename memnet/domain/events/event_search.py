@@ -53,9 +53,7 @@ class Mode(StrEnum):
     """How results were ranked."""
 
     HYBRID = "hybrid"
-    """By words and by meaning."""
     LEXICAL = "lexical"
-    """By words alone."""
     NEWEST = "newest"
     """By time: nothing was asked."""
 
@@ -110,11 +108,7 @@ class IndexDocument:
 
 
 def position(key: str) -> int:
-    """The place of a document among all: a number, because strings cannot be compared by order in a filter.
-
-    60 bits of the key, first ones first, so that documents in this order and then in that of their keys are in the
-    order of their keys.
-    """
+    """The place of a document: 60 bits of its key, because a filter cannot compare strings by order."""
     return int(key[:15], 16)
 
 
@@ -159,10 +153,7 @@ def listing(query: EventQuery) -> str:
 
 
 def encode_cursor(query: EventQuery, *, lexical: bool) -> str | None:
-    """The cursor of the page after this one; None beyond MAX_SKIP.
-
-    It keeps the ranking of the first page: where embeddings fail in between, the order would change under the reader.
-    """
+    """The cursor of the page after this one, with the ranking of the first page, which stays; None beyond MAX_SKIP."""
     following = query.skip + query.top
     if following > MAX_SKIP:
         return None

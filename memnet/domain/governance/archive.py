@@ -270,10 +270,7 @@ def _check_time(text: str) -> None:
 
 
 def check_schemas(manifest: Manifest, known: Mapping[tuple[str, str], str]) -> None:
-    """Refuse a schema that differs from the known one of its version; `known` are hashes by id and version.
-
-    The schemas of current contents must be known; those of earlier versions only need not be.
-    """
+    """Refuse a schema that differs from the `known` hash of its version, or an unknown one of current content."""
     listed = {(used.schema_id, used.version): used.sha256 for used in manifest.schemas}
     needed = {(row.schema_id, row.schema_version) for row in manifest.documents if not row.deleted}
     if not needed <= listed.keys():

@@ -27,7 +27,6 @@ from memnet.domain.events.index_layout import REGISTER, tenant_record
 from memnet.domain.governance.legal_hold import HoldTarget, tenant_prefix
 
 FENCES = "erasing/"
-"""The prefix of the fences."""
 CLEAN_SCANS = 2
 """The number of consecutive full scans that must find nothing before a receipt is signed."""
 
@@ -92,10 +91,7 @@ class Erasure:
     """The hash of the newest checkpoint at the request, which links the receipt to exported checkpoints."""
 
     def settled_at(self, settle: timedelta) -> datetime | None:
-        """Return when no write that began before the fence can arrive any more; None before the erasure has started.
-
-        The longer of `settle` and `settle_seconds` counts.
-        """
+        """Return when no earlier write can arrive any more, by the longer setting; None before it has started."""
         wait = max(settle, timedelta(seconds=self.settle_seconds))
         return None if self.started_at is None else from_text(self.started_at) + wait
 
@@ -122,10 +118,7 @@ def fenced(name: str) -> UserScope | None:
 
 
 def erasure_id_of(scope: UserScope, idempotency_key: str) -> str:
-    """Return the id of a request's erasure; a repeated request has the same id, also after the erasure has ended.
-
-    The hash includes the key, so that the id does not identify the user.
-    """
+    """Return the id of a request's erasure: the same if repeated; the key is hashed, too, so that it hides the user."""
     return sha256_hex(canonical(["erasure", scope.tenant_id, scope.user_id, idempotency_key]))[:32]
 
 

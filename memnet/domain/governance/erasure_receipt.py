@@ -25,7 +25,6 @@ RECEIPTS = "erasures/"
 """The prefix of the receipts, outside of the users' prefixes."""
 RECEIPT_VERSION = 1
 PURPOSE = "memnet-erasure-1"
-"""The purpose of a receipt's signature."""
 SALT_BYTES = 32
 SIGNATURE_BYTES = 64
 LEGAL_HOLD = "legal_hold"

@@ -22,7 +22,6 @@ MAX_REASON = 512
 TENANT = "tenant"
 USERS = "users"
 FIRST_HASH = "0" * 64
-"""The previous hash of the first change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,6 @@ class HoldChange:
     actor: str
     at: str
     previous: str
-    """The SHA-256 of the change before it."""
 
     @property
     def holds(self) -> bool:
@@ -155,10 +153,7 @@ def following(newest: HoldChange | None, target: HoldTarget) -> tuple[HoldKey, s
 
 
 def check_row(changes: Sequence[HoldChange]) -> None:
-    """Raise HistoryCorrupt unless the changes of one target are complete, unaltered and in order.
-
-    The first ones may be missing: an erasure deletes the oldest first.
-    """
+    """Raise HistoryCorrupt unless the changes of a target are unaltered and in order; the first ones may be missing."""
     before: HoldChange | None = None
     for change in changes:
         if before is None:

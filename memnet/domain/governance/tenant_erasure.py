@@ -28,11 +28,9 @@ from memnet.domain.governance.erasure_receipt import (
 from memnet.domain.sealing.sealing import from_base64
 
 ENDED = "ended/"
-"""The prefix of the records."""
 LOOK_EVERY = timedelta(seconds=60)
 """The longest time for which a process relies on its last check of a tenant's fence."""
 PURPOSE = "memnet-tenant-erasure-1"
-"""The purpose of a receipt's signature."""
 BLOBS = "blobs"
 """The kind under which a receipt counts the remaining blobs of a tenant."""
 _VERSION = 1
@@ -49,7 +47,6 @@ class TenantErasure:
     stores: tuple[Store, ...]
     """The stores that must be empty before it ends."""
     standing_since: str | None = None
-    """When the fence was first read."""
     users: int = 0
     """The number of users whose erasures it has requested."""
     starting: tuple[str, ...] = ()

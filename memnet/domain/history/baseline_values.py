@@ -46,11 +46,7 @@ def seal(baseline: Baseline, place: BaselineLocation, *, data_key: DataKey, salt
 
 
 def opened(baseline: Baseline, place: BaselineLocation, keys: Mapping[str, DataKey]) -> Baseline:
-    """Return the open form of a baseline that is stored at `place`.
-
-    Raises DecryptionFailed if the baseline is not sealed, the key is not among `keys`, the baseline is of another
-    place, or anything in it was altered.
-    """
+    """Return the open form of a baseline. Raises DecryptionFailed without its key, or if altered or moved."""
     if baseline.sealed is None:
         raise DecryptionFailed()
     sealed = baseline.sealed

@@ -28,7 +28,6 @@ from memnet.domain.sealing.sealing import from_base64, to_base64
 HEAD_VERSION = 3
 """The one version that is written and read."""
 PURPOSE = "memnet-head-1"
-"""The purpose that the signature covers."""
 _NUMBERS = frozenset({"head_version", "sequence"})
 _TEXTS = frozenset({"doc_id", "key_id", "namespace", "path", "previous_head_hash", "record_hash", "signed_at"})
 
@@ -162,7 +161,6 @@ def _load(members: Json, data: bytes) -> Checkpoint:
 
 
 def _members(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Return the signed members."""
     return {
         **members_of(checkpoint, "scope", "signature", "data"),
         "documents": list(map(members_of, checkpoint.documents)),

@@ -16,7 +16,6 @@ Moment = int | str
 """A sequence, or a time in the form of memnet.domain.core.timestamps."""
 
 Visit = Callable[[Version], None]
-"""Gets the versions of a document in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,6 @@ class VerifiedHistory:
     """How many versions were rebuilt, that of a baseline included."""
     fault: str | None
     first: int = 1
-    """The number of the first of them."""
     marks: Mapping[int, str] = field(default_factory=dict)
     """The hashes of records by the number of the change, for the changes that were asked for."""
 
@@ -58,10 +56,7 @@ def last_needed(moment: Moment, current: Envelope) -> int:
 def version_at(
     moment: Moment, current: Envelope, records: Iterable[Record], baseline: Baseline | None = None
 ) -> DocumentView:
-    """Fold `records` (from the first, or the one after `baseline`, to `last_needed`) up to `moment`.
-
-    The newest is held against `current`. Raises VersionNotFound, HistoryCorrupt.
-    """
+    """Fold `records`, after `baseline` up to `moment` or `current`. Raises VersionNotFound, HistoryCorrupt."""
     newest = None if baseline is None else baseline.version()
     if newest is not None and _is_after(newest, moment):
         raise VersionNotFound("The document's version of then is older than what is kept.")
@@ -101,10 +96,7 @@ class Rebuilding:
         wanted: Collection[int] = (),
         visit: Visit | None = None,
     ) -> None:
-        """Begin with `baseline`, or before the first record. `wanted` are the changes to keep the marks of.
-
-        `visit` gets each version in its order.
-        """
+        """Begin with `baseline`, if any. The marks of the changes in `wanted` are kept; `visit` gets each version."""
         self._key, self._head, self._baseline = key, current, baseline
         self._wanted, self._visit = wanted, visit
         self._marks: dict[int, str] = {}

@@ -66,7 +66,6 @@ class Conflict:
     conflict_id: str
     replay_id: str
     patch_index: int
-    """The patch's index in the replay."""
     profile_id: str
     binding_id: str
     namespace: str
@@ -85,7 +84,6 @@ class Conflict:
     idempotency_key: str
     """The key of the first request; the others are "<key>#rebase-<n>"."""
     rebases: int
-    """The n of the newest request."""
     change_id: str | None = None
     """The change that resolved it; None although RESOLVED if another writer wrote the same."""
     redirected: bool = False
@@ -150,7 +148,6 @@ class Versions:
     proposal: Proposal
     details: ConflictDetails
     request: Request | None = None
-    """A request whose outcome is not known."""
 
     def dump(self) -> bytes:
         """Return the plaintext to be sealed."""

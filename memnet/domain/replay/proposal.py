@@ -36,7 +36,6 @@ class Proposal:
     confidence: float
     evidence: EvidenceMembers
     on_behalf_of: str
-    """The principal that submitted the conversation."""
     source_time: str | None = None
 
     @property

@@ -29,7 +29,6 @@ from memnet.domain.replay.extraction import OutputOp, SourceDocument
 from memnet.domain.replay.prompt_input import neutral
 
 MAX_TEXT: Final = 2000
-"""Characters of one proposed text."""
 _INDEX = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
 _PLAIN_NAME = re.compile(r"[^\W_][\w .-]{0,63}")
 """The form of a new member's name: none that a program could treat as special."""
@@ -259,7 +258,6 @@ def _entry(section: Pointer, text: str, target: Target, source: Source) -> Entry
 
 
 def _text_field(template: dict[str, Json] | None) -> str:
-    """Return the member that holds an entry's text."""
     return next((name for name, value in (template or {}).items() if value == TEXT), "text")
 
 

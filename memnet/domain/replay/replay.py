@@ -93,7 +93,6 @@ class Replay:
     profile_id: str
     status: ReplayStatus
     attempts: int
-    """How often a worker has started it."""
     attempts_before_retry: int = 0
     """The attempts before its last failure; they do not count against it."""
     created_at: str

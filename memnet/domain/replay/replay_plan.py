@@ -31,7 +31,6 @@ class PlannedPatch:
     proposal: Proposal
     request: Request | None
     conflict: ConflictDetails | None = None
-    """Why it is in conflict."""
 
     def result(self, status: PatchStatus, **known: Any) -> PatchResult:
         """Return its result for the replay's record."""
@@ -112,11 +111,7 @@ def make_plan(
 
 
 def settled_results(extraction: Extraction, namespaces: dict[str, str]) -> list[PatchResult]:
-    """Return the results that are known at once, after the patches by index: known content, then rejections.
-
-    Known content counts as applied, without a change. `namespaces` holds the namespace of each binding; a proposal may
-    name an unknown one.
-    """
+    """Return the results known at once, after the patches by index: known content (applied), then rejections."""
     first = len(extraction.patches) + 1
     known = [
         PatchResult(

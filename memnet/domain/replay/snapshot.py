@@ -19,7 +19,6 @@ from memnet.domain.events.event import Time, Word
 
 MAX_MESSAGES = 2000
 MAX_CONTENT = 100_000
-"""Characters of one message."""
 
 
 class Message(BaseModel):
@@ -61,7 +60,6 @@ class Snapshot:
     profile_sha256: str
     """The hash of the profile's text at that time."""
     service_id: str
-    """The principal that submitted it."""
     messages: Sequence[Message]
 
     def __post_init__(self) -> None:

@@ -98,10 +98,7 @@ def unseal(data: bytes, place: Place, *, data_key: DataKey) -> bytes:
 def open_values(
     ciphertext: Json, place: Place, keys: Mapping[str, DataKey], *, names: Set[str], values_hash: str
 ) -> dict[str, Any]:
-    """Return sealed values: exactly the members `names`, with this SHA-256 of their canonical JSON.
-
-    Raises DecryptionFailed if the key is not in `keys`, or anything was altered or belongs to another location.
-    """
+    """Return exactly the sealed members `names`. Raises DecryptionFailed without the key, or if altered or moved."""
     data = canonical(ciphertext)
     data_key = keys.get(sealing_key_id(data))
     if data_key is None:

@@ -23,8 +23,7 @@ def plan_freshness(
 ) -> MaintenancePlan:
     """Return the plan; `content` is not changed. `proposer` is the principal of the pending items.
 
-    A stale entry becomes a pending item whose target would restore it, as far as the pending section has room; the
-    stalest is moved first. A plan for the content of a plan is empty.
+    A stale entry becomes a pending item that would restore it, the stalest first, as far as the section has room.
     """
     editor = ContentEditor(content, rules, protected)
     while True:

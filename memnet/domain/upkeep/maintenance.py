@@ -61,7 +61,6 @@ class MaintenancePlan:
     kept_for_space: int
     """Stale entries that stay because the pending section has no room."""
     content: Json
-    """The content after the operations."""
 
     def counts(self) -> dict[str, int]:
         """Return the number of entries by action."""
