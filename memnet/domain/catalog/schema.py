@@ -11,7 +11,7 @@ from memnet.domain.catalog.schema_shape import KEYWORDS, REFERENCES, Shape, find
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.json_patch import pointer_text
 from memnet.domain.core.scope import Json
-from memnet.domain.core.violations import Problem, Violation, Violations, collect
+from memnet.domain.core.violations import Problem, Violations, collect
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FORMATS = frozenset(
@@ -125,9 +125,6 @@ def registry(uri: str, registered: Mapping[str, Json]) -> Registry:
         found |= wanted
         wanted = {other for one in wanted for other in referenced(registered[one])} - found
     return Registry([(one, registered[one]) for one in sorted(found)])
-
-
-__all__ = ["InvalidSchema", "Schema", "Violation", "Violations"]
 
 
 class InvalidSchema(Exception):

@@ -28,21 +28,8 @@ class Dropped(StrEnum):
     MAX_EVENT_CHARS = "max_chars"
 
 
-CITED = (
-    "event_id",
-    "timestamp",
-    "service_id",
-    "source_type",
-    "digest",
-    "keywords",
-    "entities",
-    "project_ids",
-    "snapshot_uri",
-    "evidence",
-    "untrusted_quotation",
-    "score",
-)
-"""The members of an event in a context: enough to quote it and to find its source."""
+OWNER = frozenset({"tenant_id", "user_id"})
+"""The members of an event that a context leaves out: the others quote it and find its source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,9 +165,8 @@ def pack(
 
 
 def cite(found: FoundEvent) -> bytes:
-    """Return the members of CITED of an event, as canonical JSON."""
-    members = found.members()
-    return canonical({name: members[name] for name in CITED if name in members})
+    """Return the members of an event without its owner, as canonical JSON."""
+    return canonical({name: value for name, value in found.members().items() if name not in OWNER})
 
 
 def pack_events(

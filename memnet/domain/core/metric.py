@@ -118,18 +118,4 @@ ERASURE_OLDEST_AGE: Final = Metric(
     "memnet.erasure.oldest_age", MetricKind.GAUGE, "s", "Age of the oldest unfinished erasure; 0: there is none."
 )
 
-METRICS: Final = (
-    REQUEST_DURATION,
-    WRITES,
-    SIZE_RATIO,
-    UNREADABLE_DOCUMENTS,
-    REPLAYS,
-    REPLAY_DURATION,
-    REPLAY_PATCHES,
-    REPLAY_OLDEST_AGE,
-    SEARCH_DURATION,
-    SEARCH_RESULTS,
-    INDEX_LAG,
-    DEAD_LETTERS,
-    ERASURE_OLDEST_AGE,
-)
+METRICS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Metric))

@@ -10,8 +10,6 @@ from typing import Final
 from memnet.domain.core.scope import Json
 
 WORDS = re.compile(r"\w+")
-
-
 Phrase = tuple[str, ...]
 
 
@@ -132,15 +130,11 @@ def names(sentence: str) -> list[str]:
     found: list[str] = []
     is_first = True
     for stretch in _STRETCH.findall(sentence):
-        for is_name, run in groupby(stretch.split(), _is_capitalised):
+        for is_name, run in groupby(stretch.split(), lambda word: word[0].isupper() and word.partition("'")[0] != "I"):
             if is_name and not is_first:
                 found.append(" ".join(run).removesuffix("'s"))
             is_first = False
     return found
-
-
-def _is_capitalised(word: str) -> bool:
-    return word[0].isupper() and word.partition("'")[0] != "I"
 
 
 def words(text: str) -> set[str]:

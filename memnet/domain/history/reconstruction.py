@@ -107,7 +107,8 @@ class Rebuilding:
         self._chain = Fold(doc_id)
         if baseline is not None:
             try:
-                _check_baseline(baseline, doc_id, key)
+                if baseline.doc_id != doc_id or baseline.key != key:
+                    raise BrokenChain(change_id(doc_id, baseline.sequence), "the baseline speaks of another document")
                 self._chain = baseline.fold()
                 self._keep(baseline.version())
             except BrokenChain as error:
@@ -183,11 +184,6 @@ class Rebuilding:
             first = change_id(self._chain.doc_id, self._chain.sequence)
             which = "baseline" if self._chain.sequence == begins else "record"
             self._fault = str(BrokenChain(first, f"the {which} was altered"))
-
-
-def _check_baseline(baseline: Baseline, doc_id: str, key: DocumentKey | None) -> None:
-    if baseline.doc_id != doc_id or baseline.key != key:
-        raise BrokenChain(change_id(doc_id, baseline.sequence), "the baseline speaks of another document")
 
 
 def check_place(record: Record, version: Version, key: DocumentKey | None) -> None:

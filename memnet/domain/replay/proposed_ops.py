@@ -207,7 +207,7 @@ def _in_list(
     template = target.templates.get(pointer_text(section))
     if template is not None and not isinstance(value, str):
         raise RejectedOp(ErrorCode.PATCH_MALFORMED, "This list accepts only texts.")
-    field = _text_field(template)
+    field = next((name for name, value in (template or {}).items() if value == TEXT), "text")
     text, old = value, None if verb == "add" else entries[index]
     if template is not None:
         entry = _entry(section, value, target, source)
@@ -255,10 +255,6 @@ def _entry(section: Pointer, text: str, target: Target, source: Source) -> Entry
         evidence=source.evidence,
         time=source.time,
     )
-
-
-def _text_field(template: dict[str, Json] | None) -> str:
-    return next((name for name, value in (template or {}).items() if value == TEXT), "text")
 
 
 def _waiting(made: Op, target: Target, source: Source) -> _Known | None:
