@@ -125,10 +125,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Measure(ProfilePart):
-    """A member that measures an entry: a number, or one of the texts in `order`, lowest first.
-
-    `default` applies to entries without the member; without a default they have the lowest value.
-    """
+    """A measure of an entry: a number, or its place in `order`, lowest first; without `default`, absence is lowest."""
 
     field: Identifier
     order: tuple[str, ...] = ()

@@ -28,10 +28,7 @@ def schema_uri(schema_id: str, version: str) -> str:
 
 
 def check_schema(schema_id: str, version: str, body: Json, registered: Mapping[str, Json]) -> list[Problem]:
-    """Return all problems of the schema. `registered` are the bodies by URI, its own included.
-
-    A schema that names an older version as `x-additive-to` must be additive to it: see `check_additive`.
-    """
+    """Return all problems of the schema and of its `x-additive-to`. `registered` are all bodies by URI."""
     problems = _faults_alone(schema_id, version, body, registered)
     if problems or ADDITIVE_TO not in body:
         return problems
@@ -151,10 +148,7 @@ class Schema:
     def compile(
         cls, schema_id: str, version: str, body: Json, registered: Mapping[str, Json] | None = None
     ) -> "Schema":
-        """Check and compile a schema, which may refer to the checked bodies in `registered`, by URI.
-
-        Formats are asserted, patterns run in linear time, and no reference is fetched. Raises InvalidSchema.
-        """
+        """Compile a schema, which may refer to checked bodies by URI; patterns are linear. Raises InvalidSchema."""
         uri = schema_uri(schema_id, version)
         bodies = {**(registered or {}), uri: body}
         problems = check_schema(schema_id, version, body, bodies)

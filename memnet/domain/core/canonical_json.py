@@ -21,8 +21,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 def parse(data: bytes, *, max_values: int | None = None) -> Json:
     """Parse one I-JSON text (RFC 7493) of at most `max_values` values.
 
-    Raises MalformedRequest for text that parsers disagree on: other encodings than UTF-8, repeated member names, NaN
-    and Infinity, integers beyond 64 bits, numbers beyond a double, lone surrogates, more than MAX_DEPTH levels.
+    Raises MalformedRequest for text that parsers disagree on, and for more than MAX_DEPTH levels.
     """
     if max_values is not None:
         _check_count(data, max_values)

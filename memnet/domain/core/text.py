@@ -143,10 +143,7 @@ def words(text: str) -> set[str]:
 
 
 def traces(text: str) -> set[str]:
-    """Return word stems and numbers, which texts on the same subject share.
-
-    In scripts without case, which often have no spaces either, they are pairs of adjacent characters.
-    """
+    """Return word stems and numbers or, in scripts without case, character pairs: texts on a subject share them."""
     found: set[str] = set()
     for word in fold(text):
         if word.isdigit():

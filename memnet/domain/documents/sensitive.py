@@ -1,9 +1,7 @@
-"""Detect sensitive content in live writes, events and the proposals of replays.
+"""Detect sensitive content in live writes, events and the proposals of replays: plainly written values only.
 
 `kind_of` finds values and decides every write. `is_sensitive` is stricter, for extracted text: a sentence that only
-names a password is sensitive, too.
-
-The patterns find plainly written values only. Each match has a bounded length, so the cost is linear in the text.
+names a password is sensitive, too. Each match has a bounded length, so the cost is linear in the text.
 """
 
 import re

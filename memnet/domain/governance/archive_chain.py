@@ -1,7 +1,4 @@
-"""The history of one document in an archive: each record is checked against the one before it.
-
-Where retention has deleted old records, the first line is the baseline that replaces them.
-"""
+"""The history of a document in an archive: each record is checked against the one before it or the baseline."""
 
 from collections import deque
 from dataclasses import dataclass, field

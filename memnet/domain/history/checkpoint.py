@@ -1,11 +1,8 @@
 """A checkpoint: the latest change of every document of a user, signed, and chained to the previous checkpoint.
 
-The chains of records show that nothing inside them was altered. A writer to the storage could still truncate them and
-rewrite the documents to match; a checkpoint records the end of each chain.
-
-An entry is the document's sequence and the hash of the record of that change. The record binds the content, and a
-document's newest record is never deleted before the document. A checkpoint is stored permanently and in plain text, so
-it contains nothing about content.
+The chains of records show that nothing inside them was altered; a checkpoint shows that they were not truncated. An
+entry is the document's sequence and the hash of the record of that change, which binds the content and is never deleted
+before the document. A checkpoint is stored permanently and in plain text, so it contains nothing about content.
 """
 
 from collections.abc import Iterable, Sequence

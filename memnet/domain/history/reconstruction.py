@@ -171,10 +171,7 @@ class Rebuilding:
             self._visit(version)
 
     def _blame(self, vouched: object) -> None:
-        """Blame one of two records with a broken link: the first, if the next record confirms the second.
-
-        The first of two can be the baseline. `vouched` is the hash that the next record names for the second.
-        """
+        """Blame one of two records with a broken link: the first, if the next record has `vouched` for the second."""
         assert self._broken is not None
         (error, second), self._broken = self._broken, None
         begins = 0 if self._baseline is None else self._baseline.sequence

@@ -1,7 +1,4 @@
-"""A conflict: a proposed patch that met a document changed by another writer, stored until it is decided.
-
-The status is plain. The three versions (base, ours, theirs) hold content and are sealed.
-"""
+"""A conflict: a proposed patch that met another writer's change. The status is plain, the versions are sealed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,4 @@
-"""A replay: the work of extracting memory from one snapshot, as one small record that is written at every step.
-
-The status and the result of each patch are plain. The plan (`replay_plan`) holds content and is sealed.
-"""
+"""A replay: extracting memory from a snapshot. Its record is written at every step; the plan in it is sealed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
