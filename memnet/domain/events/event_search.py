@@ -15,6 +15,7 @@ import orjson
 from memnet.domain.core import cursor as cursors
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import InvalidCursor
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.events.event import StoredEvent
@@ -138,16 +139,8 @@ def odata_filter(query: EventQuery) -> str:
 
 def listing(query: EventQuery) -> str:
     """Names all pages of one search, for its cursors."""
-    asked = [
-        query.text,
-        query.top,
-        query.since and to_text(query.since),
-        query.until and to_text(query.until),
-        query.service,
-        query.project,
-        query.source_type,
-        query.entity,
-    ]
+    times = {"since": query.since and to_text(query.since), "until": query.until and to_text(query.until)}
+    asked = {**members_of(query, "scope", "skip"), **times}
     return f"{query.scope.prefix}events of {sha256_hex(canonical(asked))}"
 
 

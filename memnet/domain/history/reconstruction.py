@@ -203,10 +203,7 @@ def is_covered(change: str, baseline: Baseline) -> bool:
 
 
 class Remains:
-    """Verifies the records that a baseline replaces and that retention has not deleted yet.
-
-    Some may be gone. What lies side by side must be linked, and the newest of them to the baseline.
-    """
+    """Verifies the records left before a baseline: neighbours must be linked, and the newest to the baseline."""
 
     def __init__(self, doc_id: str, baseline: Baseline) -> None:
         """Begin before the first record."""
