@@ -239,7 +239,7 @@ async def test_the_log_names_the_job_and_not_its_user(
     (line,) = [record.getMessage() for record in caplog.records if "job_dead_lettered" in record.getMessage()]
     code, job = ("DECRYPTION_FAILED", JOB.job_id) if is_readable else ("MALFORMED_REQUEST", "unreadable")
     assert line == f"job_dead_lettered queue=memnet-replay code={code} job={job}"
-    assert JOB.session not in caplog.text
+    assert session_id(JOB) not in caplog.text
     assert JOB.scope.user_id not in caplog.text
     assert json.loads(dead.to_text())["message_id"] == message_id(JOB, 0)
 

@@ -26,13 +26,9 @@ class WriteRules:
     binding: Binding
     schema: Schema
     schemas: Mapping[tuple[str, str], Schema] = field(default_factory=dict)
-    """All known schemas by (id, version)."""
 
     def at(self, schema_id: str, version: str) -> "WriteRules | None":
-        """Return the rules with the newer of this schema version and the binding's.
-
-        None unless the newer version is proven additive to the older one, directly or through versions in between.
-        """
+        """Return the rules with this schema version or the binding's: the newer, if proven additive to the older."""
         stored = (schema_id, version)
         if stored == (self.schema.schema_id, self.schema.version):
             return self
@@ -98,10 +94,7 @@ class Catalog:
         return RetentionPolicy(self.profiles, self.ceilings.of(tenant_id))
 
     def governance(self, profile_id: str, binding_id: str, actor: Actor, key: DocumentKey) -> WriteRules:
-        """Return the rules for a write of `actor` to the document through the binding.
-
-        Raises ProfileNotFound, ProfileForbidden, BindingNotFound, BindingMismatch.
-        """
+        """Return the rules of a write. Raises ProfileNotFound, ProfileForbidden, BindingNotFound, BindingMismatch."""
         profile = self.profile(profile_id)
         if not profile.admits(actor.principal):
             raise ProfileForbidden

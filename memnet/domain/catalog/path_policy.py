@@ -63,10 +63,7 @@ def places(value: Json, place: Pointer, rule: Pointer) -> Iterator[tuple[Pointer
 
 
 def check_writable(ops: Sequence[Operation], rules: Sequence[Pointer]) -> None:
-    """Raise PathNotWritable for the first operation with a path or source outside the rules.
-
-    `test` only reads, so it may name any path below /content.
-    """
+    """Raise PathNotWritable for a path or source outside the rules; `test` may read any path below /content."""
     for index, op in enumerate(ops):
         for name, place in (("path", op.path), ("from", op.source)):
             if place is None:

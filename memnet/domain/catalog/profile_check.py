@@ -249,7 +249,6 @@ def _check_template(at: str, template: str) -> Iterator[Problem]:
 
 
 def _longest(template: str) -> int:
-    """Return the length of the longest path of the template."""
     return len("/".join("x" * MAX_SEGMENT if VARIABLE.search(part) else part for part in template.split("/")))
 
 
@@ -278,7 +277,6 @@ def _segments(binding: DocumentFamily) -> list[tuple[str, ...]]:
 
 
 def _meet(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """Whether a segment can match both."""
     if len(a) == len(b) == 1:
         return a == b
     if len(a) == 1:

@@ -92,7 +92,6 @@ class RetentionPolicy:
             return ""
 
     def _within(self, kind: Kind, rule: int | None) -> int | None:
-        """Return the rule within the limits; without a rule, the maximum."""
         least, most = self.limits.least(kind), self.limits.most(kind)
         days = most if rule is None or (most is not None and rule > most) else rule
         return days if days is None or least is None else max(days, least)
@@ -101,8 +100,7 @@ class RetentionPolicy:
 def count_expired(records: Iterable[Record], profile_id: str | None, policy: RetentionPolicy, as_of: datetime) -> int:
     """Count the expired records of a document, from the oldest to the first that is kept.
 
-    A deletion names no profile, so the rule of the previous change applies; `profile_id` is that of the change before
-    the first of `records`.
+    `profile_id` is that of the change before the first of `records`: its rule applies to a deletion.
     """
     due = 0
     for record in records:
@@ -126,14 +124,12 @@ class Tally:
     removed: int = 0
     """In a dry run: what would be removed."""
     on_hold: int = 0
-    """Expired, but under a legal hold."""
     blocked: int = 0
     """Expired, but still needed: a snapshot by its replay, a replay by its snapshot, a conflict while it is open or by
     its replay."""
     deferred: int = 0
     """Expired, but changed meanwhile, or the store failed; the next run retries it."""
     retained: int = 0
-    """Not expired."""
 
     def add(self, other: "Tally") -> None:
         """Add the counts of another run."""

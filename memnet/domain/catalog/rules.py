@@ -98,10 +98,7 @@ RULES_CONFIDENCE = 0.5
 
 
 class TriggerPhrase(ProfilePart):
-    """The section to which the rule-based extractor proposes phrases of one form.
-
-    `wish`: how something should be done; `statement`: about the user; `decision`: an agreement.
-    """
+    """The section for phrases of one form: a wish how to do something, a statement about the user, an agreement."""
 
     says: Literal["wish", "statement", "decision"]
     binding_id: Identifier
@@ -128,10 +125,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Measure(ProfilePart):
-    """A member that measures an entry: a number, or one of the texts in `order`, lowest first.
-
-    `default` applies to entries without the member; without a default they have the lowest value.
-    """
+    """A measure of an entry: a number, or its place in `order`, lowest first; without `default`, absence is lowest."""
 
     field: Identifier
     order: tuple[str, ...] = ()

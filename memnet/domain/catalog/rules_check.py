@@ -107,7 +107,6 @@ def _check_shape(
 
 
 def _content_with(binding: Binding, section: str, entry: Json) -> Json:
-    """Return the initial content with one entry in the section."""
     content: Json = orjson.loads(canonical(binding.initial_content or {}))
     node = content
     *parents, last = pointer(section)

@@ -11,7 +11,7 @@ from memnet.domain.catalog.schema_shape import KEYWORDS, REFERENCES, Shape, find
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.json_patch import pointer_text
 from memnet.domain.core.scope import Json
-from memnet.domain.core.violations import Problem, Violation, Violations, collect
+from memnet.domain.core.violations import Problem, Violations, collect
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 FORMATS = frozenset(
@@ -28,10 +28,7 @@ def schema_uri(schema_id: str, version: str) -> str:
 
 
 def check_schema(schema_id: str, version: str, body: Json, registered: Mapping[str, Json]) -> list[Problem]:
-    """Return all problems of the schema. `registered` are the bodies by URI, its own included.
-
-    A schema that names an older version as `x-additive-to` must be additive to it: see `check_additive`.
-    """
+    """Return all problems of the schema and of its `x-additive-to`. `registered` are all bodies by URI."""
     problems = _faults_alone(schema_id, version, body, registered)
     if problems or ADDITIVE_TO not in body:
         return problems
@@ -127,9 +124,6 @@ def registry(uri: str, registered: Mapping[str, Json]) -> Registry:
     return Registry([(one, registered[one]) for one in sorted(found)])
 
 
-__all__ = ["InvalidSchema", "Schema", "Violation", "Violations"]
-
-
 class InvalidSchema(Exception):
     """The schema cannot be used, because of `problems`."""
 
@@ -154,10 +148,7 @@ class Schema:
     def compile(
         cls, schema_id: str, version: str, body: Json, registered: Mapping[str, Json] | None = None
     ) -> "Schema":
-        """Check and compile a schema, which may refer to the checked bodies in `registered`, by URI.
-
-        Formats are asserted, patterns run in linear time, and no reference is fetched. Raises InvalidSchema.
-        """
+        """Compile a schema, which may refer to checked bodies by URI; patterns are linear. Raises InvalidSchema."""
         uri = schema_uri(schema_id, version)
         bodies = {**(registered or {}), uri: body}
         problems = check_schema(schema_id, version, body, bodies)
@@ -180,10 +171,7 @@ class Schema:
         return self.body.get(ADDITIVE_TO)
 
     def violations(self, instance: Json) -> Violations:
-        """Return all violations of `instance`; none if it is valid.
-
-        Each violation costs about 10 microseconds, so bound the size of the instance first.
-        """
+        """Return all violations of `instance`, each at about 10 microseconds: bound the size of the instance first."""
         if self._validator.is_valid(instance):
             return Violations()
         return collect(list(self._validator.iter_errors(instance)))
@@ -231,10 +219,7 @@ def check_released(
     kind: str = "schema",
     stays: bool = True,
 ) -> Iterator[Problem]:
-    """Yield each released version that was changed or removed, except those in `unusable`.
-
-    With `stays` False, a version may be missing: of a profile only the newest one is there.
-    """
+    """Yield the released versions that were changed or, if each `stays`, removed, except those in `unusable`."""
     for name, digest in released.items():
         if name in unusable or (name not in digests and not stays):
             continue

@@ -103,9 +103,11 @@ class _Comparison:
             else:
                 yield from self.compare(before[name], after[name], place, exact=exact)
         for name in sorted(after.keys() - before.keys()):
+            schema = after[name]
+            takes_all = schema is True or (isinstance(schema, dict) and not _asserting(schema))
             if exact:
                 yield Problem(at + pointer_text([name]), CHANGED)
-            elif not (_is_closed(older, name) or _takes_all(after[name])):
+            elif not (_is_closed(older, name) or takes_all):
                 yield Problem(
                     at + pointer_text([name]),
                     "is new in an object that is open: the older version takes any value there",
@@ -128,15 +130,10 @@ def _asserting(schema: dict[str, Any]) -> set[str]:
 
 
 def _is_closed(schema: dict[str, Any], name: str) -> bool:
-    """Whether the schema forbids a property of this name."""
     return schema.get("additionalProperties") is False and not any(
         Draft202012Validator({"pattern": pattern}, pattern_options=RegexOptions()).is_valid(name)
         for pattern in schema.get("patternProperties", {})
     )
-
-
-def _takes_all(schema: Json) -> bool:
-    return schema is True or (isinstance(schema, dict) and not _asserting(schema))
 
 
 def _is_wider(keyword: str, older: Json, newer: Json) -> bool:

@@ -46,10 +46,7 @@ _OCTET = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
 def find(fragment: str, document: Json) -> tuple[str, dict[str, Json] | bool] | None:
-    """Return the pointer and the subschema of a fragment (an anchor or a JSON Pointer), or None.
-
-    A pointer is percent-encoded (RFC 6901, section 6). The empty fragment names the document.
-    """
+    """Return pointer and subschema of a fragment (an anchor or a percent-encoded JSON Pointer), or None."""
     if fragment and not fragment.startswith("/"):
         named = ((at, s) for at, s in walk(document) if fragment in (s.get("$anchor"), s.get("$dynamicAnchor")))
         return next(named, None)
@@ -69,8 +66,7 @@ def walk(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, di
 def places(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Json] | bool]]:
     """Yield (pointer, subschema) for the document and every schema in it, object or boolean.
 
-    Only keywords that hold schemas are entered: a "$ref" among the values of `const` or `enum` is data. A keyword
-    whose value is not of its kind is passed over.
+    Only keywords that hold schemas are entered: a "$ref" among the values of `const` or `enum` is data.
     """
     if not isinstance(schema, dict | bool):
         return

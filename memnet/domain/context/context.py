@@ -28,21 +28,8 @@ class Dropped(StrEnum):
     MAX_EVENT_CHARS = "max_chars"
 
 
-CITED = (
-    "event_id",
-    "timestamp",
-    "service_id",
-    "source_type",
-    "digest",
-    "keywords",
-    "entities",
-    "project_ids",
-    "snapshot_uri",
-    "evidence",
-    "untrusted_quotation",
-    "score",
-)
-"""The members of an event in a context: enough to quote it and to find its source."""
+OWNER = frozenset({"tenant_id", "user_id"})
+"""The members of an event that a context leaves out: the others quote it and find its source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +51,6 @@ class AssembleContext:
     actor: Actor
     profile_id: str
     text: str = ""
-    """The text that routes: the subject of the conversation."""
     explicit_ids: Mapping[str, str]
     """Known ids, by the name of the template's variable."""
     max_docs: int | None = None
@@ -109,7 +95,6 @@ class AssembledContext:
     dropped_bindings: Sequence[Mapping[str, Any]]
     routing_debug: Mapping[str, Any]
     events: ContextEvents | None = None
-    """None: not requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +148,11 @@ def pack(
 ) -> tuple[list[ContextDocument], list[dict[str, Any]]]:
     """Return the documents that fit, dropping the last `candidates` first, and a row for each dropped one."""
     kept = [candidate for candidate in candidates if candidate.found]
-    dropped = [_row(candidate, _why_absent(candidate)) for candidate in candidates if not candidate.found]
+    dropped = [
+        _row(candidate, Dropped.NOT_FOUND if candidate.is_readable else Dropped.UNREADABLE)
+        for candidate in candidates
+        if not candidate.found
+    ]
     if max_docs is not None:
         dropped += [_row(candidate, Dropped.MAX_DOCS) for candidate in kept[max_docs:]]
         kept = kept[:max_docs]
@@ -176,18 +165,14 @@ def pack(
 
 
 def cite(found: FoundEvent) -> bytes:
-    """Return the members of CITED of an event, as canonical JSON."""
-    members = found.members()
-    return canonical({name: members[name] for name in CITED if name in members})
+    """Return the members of an event without its owner, as canonical JSON."""
+    return canonical({name: value for name, value in found.members().items() if name not in OWNER})
 
 
 def pack_events(
     found: Sequence[FoundEvent], wish: IncludeEvents, *, documents: Sequence[Candidate], max_chars_total: int | None
 ) -> ContextEvents:
-    """Return the events that fit in addition to the `documents`; events are dropped, never cut.
-
-    `found` is ordered, best first. A shorter event after a dropped one may still fit.
-    """
+    """Return the best of `found`, in their order, that fit together with the `documents`; none is cut."""
     limits = []
     if max_chars_total is not None:
         left = max_chars_total - sum(candidate.size for candidate in documents)
@@ -217,10 +202,6 @@ def not_routed(binding: Binding) -> dict[str, Any]:
 def is_unreadable(row: Mapping[str, Any]) -> bool:
     """Return whether a row of `dropped_bindings` is about a document that cannot be read."""
     return bool(row["reason"] == Dropped.UNREADABLE.value)
-
-
-def _why_absent(candidate: Candidate) -> Dropped:
-    return Dropped.NOT_FOUND if candidate.is_readable else Dropped.UNREADABLE
 
 
 def _row(candidate: Candidate, reason: Dropped) -> dict[str, Any]:

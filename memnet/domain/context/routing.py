@@ -137,10 +137,7 @@ def route(text: str, entries: Sequence[RoutingEntry], rules: RoutingRules) -> Ro
 
 
 def candidates(decision: Route, entries: Sequence[RoutingEntry], rules: RoutingRules) -> dict[str, str]:
-    """Return the ids to compare semantically, each with its description; empty if none are.
-
-    These are the candidates of an ambiguous decision, or all entries if no word matched and the profile allows it.
-    """
+    """Return the descriptions by id to compare: of the ambiguous entries or, if the profile allows it, of all."""
     if decision.reason is RoutingReason.AMBIGUOUS:
         wanted = frozenset(decision.candidates)
     elif decision.reason is RoutingReason.NO_MATCH and rules.semantic_when_unmatched is not None:
@@ -157,10 +154,7 @@ def candidates(decision: Route, entries: Sequence[RoutingEntry], rules: RoutingR
 
 
 def disambiguate(decision: Route, asked: Sequence[str], scores: Sequence[float] | None, rules: RoutingRules) -> Route:
-    """Resolve `decision` by the similarities of the ids in `asked`, if the best one passes threshold and margin.
-
-    `scores` None: similarity is unavailable, and the decision stays.
-    """
+    """Resolve `decision` if the best id passes threshold and margin. `scores` None: similarity is unavailable."""
     if scores is None or not asked:
         return replace(decision, meaning=Meaning.UNAVAILABLE)
     ranked = sorted(zip(asked, scores, strict=True), key=itemgetter(1), reverse=True)

@@ -92,16 +92,11 @@ ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
 def permit(
     operation: str, actor: Actor, tenants: Collection[str], tenant_id: str, reason: Reason | None = None
 ) -> None:
-    """Authorize `operation` on a tenant, for this `reason`; `tenants` are those of the token.
-
-    Raises TenantForbidden first, then RoleRequired with the sufficient roles.
-    """
+    """Authorize `operation` for this `reason` by the token's `tenants`. Raises TenantForbidden, then RoleRequired."""
     if tenant_id not in tenants:
         raise TenantForbidden
-    needed = ROLES[operation]
-    if reason is not None:
-        needed = frozenset(role for known, role in ROLE_OF_REASON.items() if known is reason)
-    _require(needed, actor)
+    by_reason = frozenset(role for known, role in ROLE_OF_REASON.items() if known is reason)
+    _require(ROLES[operation] if reason is None else by_reason, actor)
 
 
 def permit_history(actor: Actor, tenants: Collection[str], tenant_id: str) -> None:

@@ -21,8 +21,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 def parse(data: bytes, *, max_values: int | None = None) -> Json:
     """Parse one I-JSON text (RFC 7493) of at most `max_values` values.
 
-    Raises MalformedRequest for text that parsers disagree on: other encodings than UTF-8, repeated member names, NaN
-    and Infinity, integers beyond 64 bits, numbers beyond a double, lone surrogates, more than MAX_DEPTH levels.
+    Raises MalformedRequest for text that parsers disagree on, and for more than MAX_DEPTH levels.
     """
     if max_values is not None:
         _check_count(data, max_values)
@@ -73,10 +72,7 @@ def children(level: list[Json]) -> list[Json]:
 
 
 def _check_count(data: bytes, limit: int) -> None:
-    """Raise MalformedRequest if a JSON text holds more values than `limit`.
-
-    An empty array or object counts twice. This comes before parsing: values take a hundred times their text's memory.
-    """
+    """Raise MalformedRequest for more values than `limit`; parsed, they take a hundred times their text's memory."""
     if _count(data) > limit and _count(_STRING.sub(b"", data)) > limit:
         raise MalformedRequest(f"The JSON holds more than {limit} values.")
 

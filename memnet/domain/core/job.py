@@ -49,10 +49,7 @@ TRACEPARENT = "traceparent"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job; `job_id` is the id of the replay, the conflict or the reindexing. Raises InvalidIdentifier.
-
-    `user_id` is None for a job of a whole tenant.
-    """
+    """A replay, a conflict or the reindexing of a tenant (without a user), by its id. Raises InvalidIdentifier."""
 
     kind: JobKind
     tenant_id: str
@@ -70,28 +67,24 @@ class Job:
         """The user of the job. Raises InvalidIdentifier for a tenant's job."""
         return UserScope(self.tenant_id, self.user_id or "")
 
-    @property
-    def session(self) -> str:
-        """The session: its jobs run one after the other, in the order in which they were sent."""
-        return self.tenant_id if self.user_id is None else f"{self.tenant_id}/{self.user_id}"
-
 
 def message_id(job: Job, attempt: int) -> str:
-    """Return the id of one message of a job. The queue drops a second message with this id within minutes.
-
-    The tenant and the user are part of it, because another user's job may have the same id.
-    """
-    return _shortened(f"{job.kind}:{job.session}:{job.job_id}:{attempt}")
+    """Return the id of a message, unique to tenant and user; the queue drops a second one within minutes."""
+    return _shortened(f"{job.kind}:{_owner(job.tenant_id, job.user_id)}:{job.job_id}:{attempt}")
 
 
 def session_id(job: Job) -> str:
-    """Return the id of the job's session in the queue."""
-    return _shortened(job.session)
+    """Return the id of the job's session: its jobs run one after the other, in the order in which they were sent."""
+    return session_of(job.tenant_id, job.user_id)
 
 
 def session_of(tenant_id: str, user_id: str | None) -> str:
     """Return the id of the session of a user's jobs, or of the tenant's own jobs."""
-    return _shortened(tenant_id if user_id is None else f"{tenant_id}/{user_id}")
+    return _shortened(_owner(tenant_id, user_id))
+
+
+def _owner(tenant_id: str, user_id: str | None) -> str:
+    return tenant_id if user_id is None else f"{tenant_id}/{user_id}"
 
 
 def kinds_of(user_id: str | None) -> Sequence[JobKind]:

@@ -51,9 +51,7 @@ class Operation:
     verb: str
     path: Pointer
     source: Pointer | None
-    """The source of a move or copy."""
     body: Op
-    """The operation as sent and stored."""
 
     @property
     def value(self) -> Json:
@@ -67,12 +65,9 @@ def addition(path: Pointer, value: Json) -> Operation:
 
 
 def parse_patch(ops: object) -> list[Operation]:
-    """Parse a JSON Patch document.
+    """Parse a JSON Patch document; unknown members are ignored (RFC 6902, section 4).
 
-    Members that RFC 6902 does not define are ignored, as its section 4 requires.
-
-    Raises:
-        PatchMalformed: An operation is not well-formed; the details name its index.
+    Raises PatchMalformed, whose details name the index of the operation.
     """
     if not isinstance(ops, list):
         raise PatchMalformed("The operations must be an array.")
@@ -109,9 +104,7 @@ def _parsed(op: object) -> Operation:
 def apply(document: Json, ops: list[Op]) -> Json:
     """Apply a well-formed patch and return the result. `document` may be changed, even on an error.
 
-    Raises:
-        PatchNotApplicable, PatchTestFailed: The details name the operation's index and path.
-        LimitExceeded: Copies carry too much, or a value is nested too deep.
+    Raises PatchNotApplicable, PatchTestFailed, and LimitExceeded if copies carry too much or a value nests too deep.
     """
     budget = MAX_CARRIED
     for index, op in enumerate(ops):

@@ -1,5 +1,6 @@
 """Types of JSON values that several areas share."""
 
+from dataclasses import fields
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -14,3 +15,13 @@ def _whole(value: object) -> object:
 
 Integer = Annotated[int, BeforeValidator(_whole)]
 """For strict models, which take no other float for an integer (JSON Schema 2020-12 Validation, section 6.1.1)."""
+
+
+def members_of(record: Any, *without: str) -> dict[str, Any]:
+    """Return the members of a dataclass by name, as they are, but not those in `without`."""
+    return {field.name: getattr(record, field.name) for field in fields(record) if field.name not in without}
+
+
+def known_members(record: Any) -> dict[str, Any]:
+    """Return the members of a dataclass that are not None."""
+    return {name: value for name, value in members_of(record).items() if value is not None}

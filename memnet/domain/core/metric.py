@@ -33,7 +33,6 @@ class Metric:
     meaning: str
     labels: tuple[str, ...] = ()
     bounds: tuple[float, ...] = ()
-    """The upper bounds of a histogram's buckets."""
 
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.3, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -119,19 +118,4 @@ ERASURE_OLDEST_AGE: Final = Metric(
     "memnet.erasure.oldest_age", MetricKind.GAUGE, "s", "Age of the oldest unfinished erasure; 0: there is none."
 )
 
-METRICS: Final = (
-    REQUEST_DURATION,
-    WRITES,
-    SIZE_RATIO,
-    UNREADABLE_DOCUMENTS,
-    REPLAYS,
-    REPLAY_DURATION,
-    REPLAY_PATCHES,
-    REPLAY_OLDEST_AGE,
-    SEARCH_DURATION,
-    SEARCH_RESULTS,
-    INDEX_LAG,
-    DEAD_LETTERS,
-    ERASURE_OLDEST_AGE,
-)
-"""All metrics."""
+METRICS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Metric))

@@ -10,7 +10,6 @@ class PrerequisiteStatus(StrEnum):
 
     READY = "ready"
     MISSING = "missing"
-    """It does not exist."""
     WRONG = "wrong"
     """It exists with another configuration than the service needs."""
     DENIED = "denied"
@@ -29,7 +28,6 @@ class Finding:
     standing: PrerequisiteStatus
     detail: str = ""
     creatable: bool = False
-    """Whether bootstrap creates it if it is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,10 +42,7 @@ def check_not_reserved(kind: str, value: str) -> str:
 
 
 def check_path(value: str) -> str:
-    """Return `value` if it is 1 to 8 segments joined by '/', together at most MAX_PATH characters.
-
-    Raises InvalidIdentifier.
-    """
+    """Return `value` if it is 1 to 8 segments, together at most MAX_PATH characters. Raises InvalidIdentifier."""
     if not _is_path(value):
         raise InvalidIdentifier(kind="path")
     return value

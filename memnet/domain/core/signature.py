@@ -1,7 +1,4 @@
-"""Signatures by the service's key (Ed25519, RFC 8032), verified offline with the public key.
-
-The signed bytes begin with their purpose, so a signature is not valid for another purpose.
-"""
+"""Signatures by the service's key (Ed25519, RFC 8032) for one purpose each, verified offline by the public key."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +40,6 @@ class SigningKey:
 
 
 PublicKeys = Mapping[str, PublicKey]
-"""Public keys by key id."""
 
 
 def by_id(keys: Iterable[PublicKey]) -> PublicKeys:

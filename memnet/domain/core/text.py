@@ -10,10 +10,7 @@ from typing import Final
 from memnet.domain.core.scope import Json
 
 WORDS = re.compile(r"\w+")
-
-
 Phrase = tuple[str, ...]
-"""Consecutive words."""
 
 
 def fold(text: str) -> Phrase:
@@ -58,7 +55,6 @@ def _folded(text: str) -> str:
 
 
 def _mark(match: re.Match[str]) -> str:
-    """Return the character, or a space if it only separates."""
     character = match.group()
     if not unicodedata.category(character).startswith("P") or character in _MEANT:
         return character
@@ -84,10 +80,7 @@ _INVISIBLE = re.compile(f"[\x00-\x08\x0e-\x1f{_ALWAYS}{_WITHIN_WORDS}]")
 
 
 def readings(text: str) -> tuple[str, ...]:
-    """Return the text as a person may read it, in compatibility form (NFKC).
-
-    Invisible characters are removed. If there are any, a second reading has a space for each.
-    """
+    """Return the text (NFKC) without invisible characters and, if it has any, with a space for each."""
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if (_CONTROL if plain.isascii() else _INVISIBLE).search(plain) is None:
         return (plain,)
@@ -107,7 +100,6 @@ def strip_invisible(text: str) -> str:
 _SENTENCE_END = re.compile("(?<=[.!?])\\s+|(?<=[\u3002\uff01\uff1f])\\s*|\n+")
 _LETTERS = re.compile(r"[^\W\d_][\w'-]*")
 _STRETCH = re.compile(r"[^\W_][\w'-]*(?: [^\W_][\w'-]*)*")
-"""Words separated by one space."""
 SHORTEST_WORD = 4
 STEM = 5
 """Words with this many first letters in common count as one: "prefer", "prefers", "preferred"."""
@@ -138,15 +130,11 @@ def names(sentence: str) -> list[str]:
     found: list[str] = []
     is_first = True
     for stretch in _STRETCH.findall(sentence):
-        for is_name, run in groupby(stretch.split(), _is_capitalised):
+        for is_name, run in groupby(stretch.split(), lambda word: word[0].isupper() and word.partition("'")[0] != "I"):
             if is_name and not is_first:
                 found.append(" ".join(run).removesuffix("'s"))
             is_first = False
     return found
-
-
-def _is_capitalised(word: str) -> bool:
-    return word[0].isupper() and word.partition("'")[0] != "I"
 
 
 def words(text: str) -> set[str]:
@@ -155,10 +143,7 @@ def words(text: str) -> set[str]:
 
 
 def traces(text: str) -> set[str]:
-    """Return word stems and numbers, which texts on the same subject share.
-
-    In scripts without case, which often have no spaces either, they are pairs of adjacent characters.
-    """
+    """Return word stems and numbers or, in scripts without case, character pairs: texts on a subject share them."""
     found: set[str] = set()
     for word in fold(text):
         if word.isdigit():

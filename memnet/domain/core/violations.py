@@ -4,7 +4,7 @@ Values are personal data, and violations appear in error bodies and logs. So a m
 the schema; the messages of the validator quote values and are never used.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,9 +48,6 @@ class Violations(Sequence[Violation]):
 
     def __getitem__(self, index: Any) -> Any:
         return self.reported[index]
-
-    def __iter__(self) -> Iterator[Violation]:
-        return iter(self.reported)
 
     def __len__(self) -> int:
         return len(self.reported)

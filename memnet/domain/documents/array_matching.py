@@ -16,11 +16,9 @@ class Lost(Enum):
     """Why an element has no counterpart."""
 
     REMOVED = "removed"
-    """It was removed."""
     REMOVED_OR_CHANGED = "removed or changed"
     """No element equals it and nothing identifies it: a new element may be its changed version."""
     AMBIGUOUS = "ambiguous"
-    """Several elements could be it."""
 
 
 def same_json(one: Json, other: Json) -> bool:

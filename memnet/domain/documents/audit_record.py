@@ -4,6 +4,7 @@ A record is canonical JSON, so its bytes follow from its members. Each record na
 the document's blob names the hash of the last. Stored records are sealed (memnet.domain.documents.audit_values).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,7 +113,19 @@ class Version:
     document: Json | None
     created_sequence: int
     record_hash: str
-    """The hash of the record of this change."""
+
+
+def version_document(change: Mapping[str, Any], created_at: str, content: Json) -> Json:
+    """Return the visible members of the version that a change made; `change` is its record, or names the same."""
+    return {
+        "created_at": created_at,
+        "doc_id": change["doc_id"],
+        "schema_id": change["schema_id"],
+        "schema_version": change["schema_version"],
+        "updated_at": change["timestamp"],
+        "updated_by": change["actor"],
+        ROOT: content,
+    }
 
 
 class BrokenChain(Exception):
@@ -144,10 +157,7 @@ class Fold:
     """False after a baseline, until its own record or the next one confirms it."""
 
     def take(self, record: Record) -> Version:
-        """Apply the next record and return the version it made. Raises BrokenChain.
-
-        After a baseline its own record may come first; it is compared with the baseline.
-        """
+        """Apply the next record, or compare a baseline with its own; return the version. Raises BrokenChain."""
         expected = change_id(self.doc_id, self.sequence + 1)
         try:
             return self._take(record, expected)
@@ -201,21 +211,13 @@ class Fold:
     def _version(self, record: Record) -> Version:
         deleted = self.content_hash == NO_CONTENT_HASH
         self.etag = None if deleted else ETag(record["post_etag"])
-        document: dict[str, Any] = {
-            "created_at": self.created_at,
-            "doc_id": self.doc_id,
-            "schema_id": record["schema_id"],
-            "schema_version": record["schema_version"],
-            "updated_at": record["timestamp"],
-            "updated_by": record["actor"],
-            ROOT: None if deleted else orjson.loads(canonical(self.state)),
-        }
+        content = None if deleted else orjson.loads(canonical(self.state))
         return Version(
             sequence=self.sequence,
             change_id=record["change_id"],
             etag=ETag(record["post_etag"]),
             timestamp=record["timestamp"],
-            document=None if deleted else document,
+            document=None if deleted else version_document(record, self.created_at, content),
             created_sequence=self.created_sequence,
             record_hash=self.previous_hash,
         )

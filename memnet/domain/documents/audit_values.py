@@ -10,7 +10,6 @@ the values, so the chain can be verified without a key.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import orjson
 
@@ -88,7 +87,7 @@ def is_sealed(record: Record) -> bool:
 
 def data_key_ids(records: Iterable[Record]) -> set[str]:
     """Return the ids of the data keys that sealed these records; unreadable ciphertext is skipped."""
-    return {key_id for key_id in map(_data_key_id, filter(is_sealed, records)) if key_id is not None}
+    return sealing.data_key_ids(record["sealed"] for record in records if is_sealed(record))
 
 
 def seal(record: Record, place: AuditRecordLocation, *, data_key: DataKey, nonce: bytes) -> Record:
@@ -98,20 +97,10 @@ def seal(record: Record, place: AuditRecordLocation, *, data_key: DataKey, nonce
 
 
 def opened(record: Record, place: AuditRecordLocation, keys: Mapping[str, DataKey]) -> Record:
-    """Unseal a stored record.
-
-    Raises DecryptionFailed if the key is not in `keys`, or the record was altered or belongs to another location.
-    """
+    """Unseal a stored record. Raises DecryptionFailed without its key, or if it was altered or belongs elsewhere."""
     if not (is_sealed(record) and has_form(record)):
         raise DecryptionFailed()
-    data = _sealed(record)
-    data_key = keys.get(sealing.sealing_key_id(data))
-    if data_key is None:
-        raise DecryptionFailed()
-    values: Any = orjson.loads(sealing.unseal(data, place, data_key=data_key))
-    has_all = isinstance(values, dict) and values.keys() == VALUES
-    if not has_all or sha256_hex(canonical(values)) != record["values_hash"]:
-        raise DecryptionFailed()
+    values = sealing.open_values(record["sealed"], place, keys, names=VALUES, values_hash=record["values_hash"])
     return {**hash_input(record), **values}
 
 
@@ -120,16 +109,5 @@ def public_view(record: Record) -> Record:
     return {name: value for name, value in record.items() if name != "values_salt"}
 
 
-def _data_key_id(record: Record) -> str | None:
-    try:
-        return sealing.sealing_key_id(_sealed(record))
-    except DecryptionFailed:
-        return None
-
-
 def _values(record: Record) -> bytes:
     return canonical({name: record[name] for name in VALUES})
-
-
-def _sealed(record: Record) -> bytes:
-    return canonical(record["sealed"])

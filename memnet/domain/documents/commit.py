@@ -19,7 +19,7 @@ from memnet.domain.core.errors import (
     MemnetError,
 )
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.scope import DocumentKey, ETag, UserScope
+from memnet.domain.core.scope import DocumentKey, ETag
 from memnet.domain.documents import audit_record, audit_values
 from memnet.domain.documents.audit_values import AuditRecordLocation, Sealing
 from memnet.domain.documents.commands import IfAbsent, IfExists, IfMatch, WriteCommand, WriteResult
@@ -28,7 +28,6 @@ from memnet.domain.documents.write_decision import Decision
 from memnet.domain.sealing.sealing import to_base64
 
 MAX_RECEIPTS = 64
-"""Applied requests in the blob's ring."""
 OUTBOX_RECORDS = 16
 OUTBOX_BYTES = 65_536
 """Limits of the records in the outbox; a writer that finds more flushes first."""
@@ -71,24 +70,25 @@ def match_request(current: Envelope | None, command: WriteCommand) -> AppliedReq
 def request_from_record(
     record: Record | None, elsewhere: OlderThanReceipts, command: WriteCommand
 ) -> AppliedRequest | None:
-    """Return the applied request that an audit record shows for this request; None if it is new.
-
-    Raises the refusal if the record is another request's, IdempotencyKeyReused if the key came with another body.
-    """
+    """Return the applied request in this record or None. Raises the refusal, or IdempotencyKeyReused."""
     own = (command.actor.principal, command.idempotency_key)
     if record is None or (record["actor"], record["idempotency_key"]) != own:
         if elsewhere.refusal:
             raise elsewhere.refusal
         return None
-    receipt = AppliedRequest(
-        key_hash=key_hash(command.key, *own),
+    return _same_request(applied_request(command.key, record), command)
+
+
+def applied_request(key: DocumentKey, record: Record) -> AppliedRequest:
+    """Return the applied request that the change of an unsealed record stored in the blob of the document `key`."""
+    return AppliedRequest(
+        key_hash=key_hash(key, record["actor"], record["idempotency_key"]),
         request_hash=record["request_hash"],
         sequence=record["sequence"],
         etag=ETag(record["post_etag"]),
         created=record["pre_etag"] is None,
         redirected=tuple(record["redirected"]),
     )
-    return _same_request(receipt, command)
 
 
 def next_version(
@@ -129,14 +129,13 @@ def next_version(
         previous_record_hash=previous,
         values_salt=sealing.salt,
     )
-    receipt = AppliedRequest(
-        key_hash=key_hash(command.key, command.actor.principal, command.idempotency_key),
-        request_hash=request_hash,
-        sequence=sequence,
-        etag=etag,
-        created=created,
-        redirected=decision.redirected,
+    stored = audit_values.seal(
+        record,
+        AuditRecordLocation(command.key.scope, record["change_id"]),
+        data_key=sealing.data_key,
+        nonce=sealing.nonce,
     )
+    receipt = applied_request(command.key, record)
     return Envelope(
         doc_id=doc_id,
         schema_id=decision.schema_id,
@@ -151,15 +150,10 @@ def next_version(
             etag=etag,
             record_hash=audit_record.record_hash(record),
             created_sequence=sequence if created or current is None else current.commit.created_sequence,
-            outbox=(*carried, _as_stored(record, command.key.scope, sealing)),
+            outbox=(*carried, stored),
             receipts=(*(current.commit.receipts if current else ()), receipt)[-MAX_RECEIPTS:],
         ),
     )
-
-
-def _as_stored(record: Record, scope: UserScope, sealing: Sealing) -> Record:
-    place = AuditRecordLocation(scope, record["change_id"])
-    return audit_values.seal(record, place, data_key=sealing.data_key, nonce=sealing.nonce)
 
 
 def unflushed(current: Envelope | None, is_flushed: Callable[[str], bool]) -> tuple[Record, ...]:
@@ -221,7 +215,6 @@ def _refusal(current: Envelope | None, command: WriteCommand) -> MemnetError | N
 
 
 def _possible_sequence(current: Envelope, command: WriteCommand) -> int | None:
-    """The only change that this request can have become."""
     if isinstance(command.precondition, IfMatch):
         named = ETAG.fullmatch(command.precondition.etag)
         return int(named[1]) + 1 if named else None

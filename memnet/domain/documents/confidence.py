@@ -27,13 +27,8 @@ def gate(
 ) -> tuple[list[Operation], tuple[Redirection, ...]]:
     """Replace operations below their threshold by additions of pending items; return both.
 
-    `ops` apply to the content `base`, which is not changed. With `durable_writes: confirmed_only`, every write to a
-    durable section is below its threshold.
-
-    Raises:
-        ConfidenceTooLow: There is no pending section.
-        PendingItemInvalid: An operation below its threshold would change the pending section.
-        EvidenceRequired: Another operation lacks evidence.
+    `ops` apply to the content `base`, which is not changed. Raises ConfidenceTooLow without a pending section,
+    PendingItemInvalid for a change of that section, EvidenceRequired for other operations.
     """
     pending = profile.pending.get(command.binding_id)
     sources: frozenset[int] = frozenset()
@@ -128,7 +123,6 @@ def _states(ops: list[Operation], wanted: Collection[int], base: Json) -> Iterat
 
 
 def _text(op: Operation, state: Json) -> str:
-    """Return the text of a proposal for the person who confirms it."""
     return text_of(op.value if op.verb in WITH_VALUE else resolve(state, pointer_text(op.source or op.path)))
 
 

@@ -1,7 +1,4 @@
-"""Decide on a pending item: a confirmation applies its operation, a rejection removes it.
-
-Both are one patch, which passes the checks of every patch.
-"""
+"""Decide on a pending item by one patch: a confirmation applies its operation, a rejection removes it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -57,11 +54,8 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
     the schema has such members. If the result is already there, only the item is removed. Lifetimes count from the time
     of the proposal.
 
-    Raises:
-        PendingItemNotFound, ProposerCannotConfirm, ConfidenceTooLow, EvidenceRequired.
-        PendingTargetChanged: With `base`, `ours` and `theirs` if the actor may read documents.
-        MalformedRequest: The operation has no value to replace.
-        What `Catalog.governance` and `decide_within` raise.
+    Raises PendingItemNotFound, ProposerCannotConfirm, ConfidenceTooLow, EvidenceRequired, PendingTargetChanged,
+    MalformedRequest if there is no value to replace, and what `Catalog.governance` and `decide_within` raise.
     """
     found, rules = _find(command, catalog, current)
     # The schema of the entry is the one that `decide_within` checks with, or refuses.
@@ -99,8 +93,7 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
 def decide_rejection(command: RejectPending, catalog: Catalog, current: Envelope) -> Decision:
     """Decide a rejection on the version `current`: remove the item. The proposer may reject its own item.
 
-    Raises PendingItemNotFound, FieldDenied for a sensitive note, what `Catalog.governance` raises, and what
-    `decide_within` raises.
+    Raises PendingItemNotFound, FieldDenied, and what `Catalog.governance` and `decide_within` raise.
     """
     found, rules = _find(command, catalog, current)
     check_remarks({"note": command.note}, rules.profile.sensitive_content)
@@ -136,7 +129,6 @@ def _patch(
 
 
 def _versions(item: Json, changed: RebaseConflict) -> dict[str, Json]:
-    """Return the three versions of the target; null where there is none."""
     base, theirs = (None if value is ABSENT else value for value in (changed.base, changed.theirs))
     return {"base": base, "ours": item.get("target"), "theirs": theirs}
 

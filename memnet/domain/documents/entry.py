@@ -95,10 +95,7 @@ def rank(entry: Json, rule: SectionUpkeep, position: int) -> tuple[float, dateti
 
 
 def merge_evidence(kept: Json, merged: Sequence[Json], rule: SectionUpkeep) -> list[Json]:
-    """Return candidates for the kept entry with the origin of the merged ones, best first.
-
-    It gets the newest verification, the latest expiry, and their evidence as `also`.
-    """
+    """Return the kept entry with the newest verification, latest expiry and evidence of the merged ones, best first."""
     if not isinstance(kept, dict):
         return []
     verified, ends = kept, rule.expires_field
@@ -128,10 +125,7 @@ def with_sources_of_targets(kept: Json, merged: Sequence[Json], rules: Sequence[
 
 
 def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> Json:
-    """Return the evidence of an entry with that of others added as `also`.
-
-    None if the others add nothing, or if it would exceed the size limit.
-    """
+    """Return the evidence of an entry with that of others as `also`; None if they add nothing, or too much."""
     every = {canonical(item): item for entry in [kept, *others] for item in evidence_of(entry, rule)}
     if len(every) <= len(evidence_of(kept, rule)):
         return None
@@ -168,10 +162,7 @@ def names_messages(entry: Json, source: Mapping[str, Json], rule: SectionUpkeep)
 
 
 def joins(entry: Json, entries: Sequence[Json], rule: SectionUpkeep) -> tuple[int, Json] | None:
-    """Return the position of the twin that gets the evidence of `entry`, and its evidence afterwards.
-
-    None if there is no twin, or it has the evidence already, or the evidence would exceed the size limit.
-    """
+    """Return the twin that gets the evidence of `entry`, and its evidence then; None if none needs it or has room."""
     if any(covers(there, entry, rule) for there in entries):
         return None
     for position in twins(entry, entries, rule):
@@ -229,10 +220,7 @@ def _proposed(value: Json, rules: Sequence[SectionUpkeep]) -> Json:
 
 
 def _rest(entry: Json, rules: Sequence[SectionUpkeep]) -> dict[str, Json]:
-    """Return the members that are neither the text nor its origin.
-
-    The expiry of an entry with a class counts as origin: the service sets it from the time of the source.
-    """
+    """Return the members that are neither text nor origin. The expiry counts as origin where the service sets it."""
     if not isinstance(entry, dict):
         return {}
     origin = {

@@ -45,7 +45,6 @@ def check_entry_evidence(before: Json, after: Json, profile: Profile, binding_id
 
 class _Entry(NamedTuple):
     place: Pointer
-    """The section's."""
     whole: bytes
     text: str | None
     evidence: bytes

@@ -13,9 +13,11 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt
-from memnet.domain.core.json_types import Record
+from memnet.domain.core.json_types import Record, members_of
 from memnet.domain.core.scope import ETag, Json
 from memnet.domain.documents.commands import Redirection
+
+_TEXTS = ("doc_id", "schema_id", "schema_version", "created_at", "updated_at", "updated_by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,6 @@ class DocumentSummary:
     """Characters of the canonical JSON of the content; 0 for a deleted document."""
     deleted: bool
     outbox: int
-    """The number of records in the outbox."""
 
 
 def summarise(envelope: Envelope, content: bytes | None = None) -> DocumentSummary:
@@ -126,18 +127,11 @@ def tombstone(envelope: Envelope) -> Envelope:
 
 def dump(envelope: Envelope, content: bytes | None = None) -> bytes:
     """Return the bytes of the blob; `content` is its canonical content, if it is known."""
-    commit = envelope.commit
     members = _members(envelope)
     if content and not envelope.deleted:
         members["content"] = orjson.Fragment(content)
-    members["commit"] = {
-        "created_sequence": commit.created_sequence,
-        "etag": commit.etag,
-        "outbox": commit.outbox,
-        "receipts": [_dump_receipt(receipt) for receipt in commit.receipts],
-        "record_hash": commit.record_hash,
-        "sequence": commit.sequence,
-    }
+    receipts = [_dump_receipt(receipt) for receipt in envelope.commit.receipts]
+    members["commit"] = {**members_of(envelope.commit), "receipts": receipts}
     return canonical(members)
 
 
@@ -153,36 +147,18 @@ def _load(members: dict[str, Any]) -> Envelope:
     commit = members["commit"]
     if not isinstance(commit["sequence"], int) or not all(isinstance(r["change_id"], str) for r in commit["outbox"]):
         raise TypeError
+    receipts = tuple(map(_load_receipt, commit.pop("receipts")))
     return Envelope(
-        doc_id=members["doc_id"],
-        schema_id=members["schema_id"],
-        schema_version=members["schema_version"],
-        created_at=members["created_at"],
-        updated_at=members["updated_at"],
-        updated_by=members["updated_by"],
+        **{name: members[name] for name in _TEXTS},
         content=members.get("content"),
         deleted="content" not in members,
         erased=members.get("erased", False),
-        commit=Commit(
-            sequence=commit["sequence"],
-            etag=ETag(commit["etag"]),
-            record_hash=commit["record_hash"],
-            created_sequence=commit["created_sequence"],
-            outbox=tuple(commit["outbox"]),
-            receipts=tuple(_load_receipt(row) for row in commit["receipts"]),
-        ),
+        commit=Commit(outbox=tuple(commit.pop("outbox")), receipts=receipts, **commit),
     )
 
 
 def _members(envelope: Envelope) -> dict[str, Any]:
-    members: dict[str, Any] = {
-        "created_at": envelope.created_at,
-        "doc_id": envelope.doc_id,
-        "schema_id": envelope.schema_id,
-        "schema_version": envelope.schema_version,
-        "updated_at": envelope.updated_at,
-        "updated_by": envelope.updated_by,
-    }
+    members: dict[str, Any] = {name: getattr(envelope, name) for name in _TEXTS}
     if not envelope.deleted:
         members["content"] = envelope.content
     if envelope.erased:

@@ -77,10 +77,7 @@ def proposed_on(command: PatchDocument) -> str | None:
 
 
 def may_confirm(item: Json, principal: str, profile: Profile) -> bool:
-    """Whether `principal` is neither the proposer nor the principal it was proposed on behalf of.
-
-    With `confirmed_by: anyone` in the profile, every principal may.
-    """
+    """Whether `principal` may: by the profile anyone, else neither the proposer nor whom it was proposed for."""
     return profile.confirmed_by == "anyone" or principal not in (item.get("proposed_by"), item.get("on_behalf_of"))
 
 

@@ -27,9 +27,7 @@ class ConflictCause(StrEnum):
     """Why an operation cannot be rebased."""
 
     CHANGED = "changed"
-    """The value it touches was changed."""
     GONE = "gone"
-    """The value it touches was removed."""
     AMBIGUOUS = "ambiguous"
     """Several elements of an array could be the one it touches."""
 
@@ -161,10 +159,7 @@ def _already_at(op: Op, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]
 
 
 def _joined(op: Op, path: Pointer, base: Json, theirs: Json, rules: Sequence[SectionUpkeep]) -> Op | None:
-    """Return the operation that adds the evidence of a new entry to its twin, if it has one without it.
-
-    Raises _Parted, also if only base has a twin: adding it would restore an entry that was removed.
-    """
+    """Return the addition of evidence to a twin that lacks it. Raises _Parted, also if the twin was removed."""
     rule = rule_of(path[1:-1], rules)
     if not path or not evidence_of(op["value"], rule):
         return None
@@ -286,7 +281,6 @@ def _to_replace(path: Pointer, value: Json, base: Json, theirs: Json) -> Pointer
 
 
 def _took_its_place(path: Pointer, value: Json, base: Json, theirs: Json) -> bool:
-    """Whether `value` was added to the array that lost its element at `path`."""
     _, before, now = _located(path[:-1], base, theirs)
     if not isinstance(before, list) or not isinstance(now, list):
         return False

@@ -1,9 +1,7 @@
-"""Detect sensitive content in live writes, events and the proposals of replays.
+"""Detect sensitive content in live writes, events and the proposals of replays: plainly written values only.
 
 `kind_of` finds values and decides every write. `is_sensitive` is stricter, for extracted text: a sentence that only
-names a password is sensitive, too.
-
-The patterns find plainly written values only. Each match has a bounded length, so the cost is linear in the text.
+names a password is sensitive, too. Each match has a bounded length, so the cost is linear in the text.
 """
 
 import re
@@ -58,7 +56,6 @@ abgelaufen
 _ORDINARY = frozenset(_SAID.split())
 """Words after "the password is" that are no password."""
 KEY_CHARS: Final = 12
-"""The minimum length of a stated key or token."""
 
 
 def stated_kind(text: str, allowed: Collection[Kind] = ()) -> Kind | None:
@@ -131,10 +128,10 @@ _IBAN_CHARS = MappingProxyType({row[:2]: int(row[2:]) for row in _COUNTRIES.spli
 _AS_DIGITS = MappingProxyType(
     {ord(letter): str(value) for value, letter in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZ", 10)}
 )
-"""The number for each letter in the checksum of an IBAN."""
 _SSN = re.compile(r"\d{3}-(?<![\w-]....)(?<!000-)(?<!666-)(?<!9..-)(?!00)\d\d-(?!0000)\d{4}(?![\w-])", re.ASCII)
 """US social security numbers that can have been issued."""
 
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY")
 _WORD = r"[A-Za-z0-9_-]"
 _TOKENS: Final = tuple(
     (marker, re.compile(pattern, re.ASCII))
@@ -214,19 +211,11 @@ def _shape(shape: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){''.join(parts)}(?![^\W_])")
 
 
-def _holds_card(text: str) -> bool:
-    return any(_has_check_digit(match[0]) for match in _CARD.finditer(text))
-
-
 def _has_check_digit(text: str) -> bool:
     """Verify the check digit of a card number (Luhn, ISO/IEC 7812-1, annex B)."""
     digits = text.encode().translate(None, b" .-")
     values = digits[-1::-2] + digits[-2::-2].translate(_DOUBLED)
     return (sum(values) - ord("0") * len(values)) % 10 == 0
-
-
-def _holds_iban(text: str) -> bool:
-    return any(_is_iban(found) for found in _ibans(text))
 
 
 def _ibans(text: str) -> Iterator[str]:
@@ -244,20 +233,12 @@ def _is_iban(compact: str) -> bool:
     return int((compact[4:] + compact[:4]).translate(_AS_DIGITS)) % 97 == 1
 
 
-def _holds_token(text: str) -> bool:
-    return any(marker in text and pattern.search(text) for marker, pattern in _TOKENS)
-
-
-def _holds_private_key(text: str) -> bool:
-    return "PRIVATE KEY" in text and re.search(r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY", text) is not None
-
-
 _DETECTORS: tuple[tuple[Kind, Callable[[str], bool]], ...] = (
-    (Kind.CARD_NUMBER, _holds_card),
-    (Kind.IBAN, _holds_iban),
+    (Kind.CARD_NUMBER, lambda text: any(_has_check_digit(match[0]) for match in _CARD.finditer(text))),
+    (Kind.IBAN, lambda text: any(map(_is_iban, _ibans(text)))),
     (Kind.SOCIAL_SECURITY_NUMBER, lambda text: _SSN.search(text) is not None),
-    (Kind.PRIVATE_KEY, _holds_private_key),
-    (Kind.ACCESS_TOKEN, _holds_token),
+    (Kind.PRIVATE_KEY, lambda text: "PRIVATE KEY" in text and _PRIVATE_KEY.search(text) is not None),
+    (Kind.ACCESS_TOKEN, lambda text: any(marker in text and pattern.search(text) for marker, pattern in _TOKENS)),
 )
 
 

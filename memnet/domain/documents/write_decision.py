@@ -23,7 +23,6 @@ from memnet.domain.documents.entry_checks import check_entry_evidence, check_lif
 from memnet.domain.documents.envelope import Envelope
 
 NO_CONTENT_HASH = sha256_hex(b"")
-"""The content hash of a document that does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +64,9 @@ def decide_patch(
 
     The content must match the newer of two schema versions, the stored one and the binding's, and is stored under it.
 
-    Raises:
-        PatchMalformed, PathNotWritable, FieldDenied, PatchNotApplicable, PatchTestFailed, SchemaViolation,
-        LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, EntryExpired, PendingItemInvalid,
-        ProposerCannotConfirm, PendingTargetChanged.
+    Raises PatchMalformed, PathNotWritable, FieldDenied, PatchNotApplicable, PatchTestFailed, SchemaViolation,
+    LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, EntryExpired, PendingItemInvalid,
+    ProposerCannotConfirm, PendingTargetChanged.
     """
     ops = _permitted_ops(command, rules, rules.profile.writable.get(rules.binding.binding_id, ()))
     rules = _rules_of_version(rules, current)
@@ -110,11 +108,10 @@ def decide_within(
     *,
     confirmed_at: str | None = None,
 ) -> Decision:
-    """Decide a patch that the service generated. It may write only below the `writable` pointers.
+    """Decide a patch that the service generated, without a check of confidence and evidence, below `writable` pointers.
 
-    Confidence and evidence are not checked. With `confirmed_at`, the patch applies a confirmed proposal: sensitive
-    content and lifetimes are checked, the number of operations is not. Raises what the other checks of `decide_patch`
-    raise.
+    With `confirmed_at`, the patch applies a confirmed proposal: sensitive content and lifetimes are checked, the number
+    of operations is not. Raises what the other checks of `decide_patch` raise.
     """
     ops = _permitted_ops(command, rules, writable, is_counted=confirmed_at is None)
     rules = _rules_of_version(rules, current)
@@ -275,7 +272,6 @@ def _bounded(content: Json, rules: WriteRules, bytes_before: bytes) -> bytes:
 
 
 def _check_shape(content: Json, rules: WriteRules, before: Json) -> None:
-    """Raise SchemaViolation, or LimitExceeded if a section is too long."""
     violations = rules.schema.violations(content)
     if violations:
         raise SchemaViolation(**violations.details(f"/{ROOT}"))

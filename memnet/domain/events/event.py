@@ -5,7 +5,7 @@ Its blob is authoritative; the document in the search index is derived from it a
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -100,7 +100,6 @@ class WrittenEvent:
 
     event_id: str
     replayed: bool
-    """Whether the same event was stored before."""
     indexed: bool
     """Whether the index has confirmed it; if not, reconciliation indexes it later."""
 
@@ -111,19 +110,7 @@ def place(event: Event, scope: UserScope) -> StoredEvent:
     for name, value in own.items():
         if getattr(event, name) not in (None, value):
             raise MalformedRequest(f"The event's {name} is not the one of the path.", member=name)
-    members: dict[str, Any] = {
-        **own,
-        "event_id": event.event_id,
-        "service_id": event.service_id,
-        "timestamp": event.timestamp,
-        "source_type": event.source_type,
-        "digest": event.digest,
-        "keywords": event.keywords,
-        "entities": event.entities,
-        "project_ids": event.project_ids,
-    }
-    if event.snapshot_uri is not None:
-        members["snapshot_uri"] = event.snapshot_uri
+    members = event.model_dump(exclude={"evidence"}, exclude_none=True) | own
     if event.evidence is not None:
         members["evidence"] = event.evidence.members()
     return StoredEvent(EventKey(scope, event.event_id), event, canonical(members))

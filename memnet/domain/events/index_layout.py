@@ -15,7 +15,6 @@ LAYOUT = "layout"
 STALLED_AFTER = timedelta(minutes=1)
 """A record without an update for this long belongs to a stalled reindexing; a page takes seconds."""
 REGISTER = "search/"
-"""Where the records lie."""
 REBUILD = "rebuild"
 """The record of the newest rebuild of a whole index."""
 
@@ -83,10 +82,8 @@ class Reindexing:
     target: IndexVersion | None = None
     """The index being built; None where the serving one is refilled."""
     superseded: tuple[str, ...] = ()
-    """The indexes to be dropped at the end."""
     cursor: str | None = None
     events: int = 0
-    """Stored events read so far."""
     waiting: int = 0
     """Of these, how many could not be indexed and wait for the reconciliation."""
     removed: int = 0

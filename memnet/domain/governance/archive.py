@@ -219,7 +219,8 @@ def check_manifest(manifest: Manifest, members: Sequence[ArchiveMember]) -> None
     _check_documents(manifest)
     _check_files(manifest, members)
     for moment in (manifest.started_at, manifest.finished_at, *(row.updated_at for row in manifest.documents)):
-        _check_time(moment)
+        if not _is_time(moment):
+            refuse("a time is not written as memnet writes it", MANIFEST)
     kinds = {"documents", "records", *manifest.kinds}
     if manifest.counts.keys() != kinds or manifest.counts["documents"] != len(manifest.documents):
         refuse("its counts are not those of what it lists", MANIFEST)
@@ -260,20 +261,15 @@ def _check_files(manifest: Manifest, members: Sequence[ArchiveMember]) -> None:
             refuse(f"a document is longer than {MAX_ENTRY_BYTES} bytes", file.name)
 
 
-def _check_time(text: str) -> None:
+def _is_time(text: str) -> bool:
     try:
-        known = to_text(from_text(text)) == text
+        return to_text(from_text(text)) == text
     except MalformedRequest:
-        known = False
-    if not known:
-        refuse("a time is not written as memnet writes it", MANIFEST)
+        return False
 
 
 def check_schemas(manifest: Manifest, known: Mapping[tuple[str, str], str]) -> None:
-    """Refuse a schema that differs from the known one of its version; `known` are hashes by id and version.
-
-    The schemas of current contents must be known; those of earlier versions only need not be.
-    """
+    """Refuse a schema that differs from the `known` hash of its version, or an unknown one of current content."""
     listed = {(used.schema_id, used.version): used.sha256 for used in manifest.schemas}
     needed = {(row.schema_id, row.schema_version) for row in manifest.documents if not row.deleted}
     if not needed <= listed.keys():

@@ -1,7 +1,4 @@
-"""The history of one document in an archive: each record is checked against the one before it.
-
-Where retention has deleted old records, the first line is the baseline that replaces them.
-"""
+"""The history of a document in an archive: each record is checked against the one before it or the baseline."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -14,9 +11,9 @@ from memnet.domain.catalog.schema import Schema
 from memnet.domain.core.canonical_json import MAX_DEPTH, canonical, check_depth
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.scope import DocumentKey, ETag, Json
+from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.audit_record import BrokenChain, Fold, Version, read_record, record_bytes
-from memnet.domain.documents.commit import MAX_RECEIPTS, key_hash
+from memnet.domain.documents.commit import MAX_RECEIPTS, applied_request
 from memnet.domain.documents.envelope import AppliedRequest, Commit, Envelope, change_id
 from memnet.domain.governance.archive import ArchivedDocument
 from memnet.domain.history import baseline as baselines
@@ -76,7 +73,7 @@ class Chain:
         named = self._next
         try:
             version = self.fold.take(record)
-            self._applied.append(self._request(record))
+            self._applied.append(applied_request(self.key, record))
             self._note(record["schema_id"], record["schema_version"], record["schema_sha256"], record["actor"])
             if record["profile_id"] is not None:
                 version_of = (record["profile_id"], record["profile_version"])
@@ -156,17 +153,6 @@ class Chain:
         if self._newest is None:
             raise BrokenChain(self._next, "the record is missing")
         return self._newest
-
-    def _request(self, record: Record) -> AppliedRequest:
-        """Return the applied request that the change stored in the blob."""
-        return AppliedRequest(
-            key_hash=key_hash(self.key, record["actor"], record["idempotency_key"]),
-            request_hash=record["request_hash"],
-            sequence=record["sequence"],
-            etag=ETag(record["post_etag"]),
-            created=record["pre_etag"] is None,
-            redirected=tuple(record["redirected"]),
-        )
 
     def _note(self, schema_id: str, schema_version: str, schema_sha256: str | None, actor: str) -> None:
         texts = all(isinstance(text, str) for text in (schema_id, schema_version, actor))

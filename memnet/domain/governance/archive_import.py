@@ -35,7 +35,6 @@ class ImportReport:
     archive: VerifiedArchive
     documents: list[tuple[ArchivedDocument, ImportOutcome]] = field(default_factory=list)
     entries: Counter[tuple[str, ImportOutcome]] = field(default_factory=Counter)
-    """The number of entries by kind and outcome."""
 
     @property
     def complete(self) -> bool:
@@ -45,10 +44,7 @@ class ImportReport:
 
 
 def governing(row: ArchivedDocument, catalog: Catalog, target: UserScope, actor: Actor) -> tuple[str, str]:
-    """Return the profile and binding to create an archived document under: those that wrote it last.
-
-    If only a baseline is left of its history, return the first that covers the document. Raises BindingNotFound.
-    """
+    """Return profile and binding of its last writer, or else the first that covers it. Raises BindingNotFound."""
     if row.profile_id is not None and row.binding_id is not None:
         return row.profile_id, row.binding_id
     key, schema = row.key(target), (row.schema_id, row.schema_version)
@@ -70,10 +66,7 @@ def creation(
     *,
     dry_run: bool,
 ) -> ReplaceDocument:
-    """Return the write that creates an archived document below another user, under the profile and binding of `rule`.
-
-    The same archive makes the same request.
-    """
+    """Return the write, the same for the same archive, that creates a document below another user by this `rule`."""
     origin: dict[str, Json] = {
         "archive_sha256": archive.sha256,
         **archive.manifest.source.model_dump(),

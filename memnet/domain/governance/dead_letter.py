@@ -11,10 +11,7 @@ from memnet.domain.governance.erasure import Whose
 
 
 def is_about(scope: Whose, body: bytes, session: str | None) -> bool:
-    """Return whether a message is about the user, or about the tenant and none of its users.
-
-    Its job names them; its session does if the job is unreadable.
-    """
+    """Return whether a message is about exactly this user or tenant, by its job or, if unreadable, its session."""
     try:
         job = load(body)
     except MalformedRequest:

@@ -18,6 +18,7 @@ from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, MalformedRequest
 from memnet.domain.core.job import PENDING_MARKERS as JOB_MARKS
 from memnet.domain.core.job import QUEUES
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import StorageETag, UserScope, check_identifier
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKind
@@ -26,7 +27,6 @@ from memnet.domain.events.index_layout import REGISTER, tenant_record
 from memnet.domain.governance.legal_hold import HoldTarget, tenant_prefix
 
 FENCES = "erasing/"
-"""The prefix of the fences."""
 CLEAN_SCANS = 2
 """The number of consecutive full scans that must find nothing before a receipt is signed."""
 
@@ -91,10 +91,7 @@ class Erasure:
     """The hash of the newest checkpoint at the request, which links the receipt to exported checkpoints."""
 
     def settled_at(self, settle: timedelta) -> datetime | None:
-        """Return when no write that began before the fence can arrive any more; None before the erasure has started.
-
-        The longer of `settle` and `settle_seconds` counts.
-        """
+        """Return when no earlier write can arrive any more, by the longer setting; None before it has started."""
         wait = max(settle, timedelta(seconds=self.settle_seconds))
         return None if self.started_at is None else from_text(self.started_at) + wait
 
@@ -121,10 +118,7 @@ def fenced(name: str) -> UserScope | None:
 
 
 def erasure_id_of(scope: UserScope, idempotency_key: str) -> str:
-    """Return the id of a request's erasure; a repeated request has the same id, also after the erasure has ended.
-
-    The hash includes the key, so that the id does not identify the user.
-    """
+    """Return the id of a request's erasure: the same if repeated; the key is hashed, too, so that it hides the user."""
     return sha256_hex(canonical(["erasure", scope.tenant_id, scope.user_id, idempotency_key]))[:32]
 
 
@@ -245,19 +239,12 @@ def dump(erasure: Erasure) -> bytes:
     return canonical(
         {
             "erasure_version": 1,
+            **members_of(erasure, "scope"),
             "tenant_id": erasure.scope.tenant_id,
             "user_id": erasure.scope.user_id,
-            "erasure_id": erasure.erasure_id,
-            "requested_by": erasure.requested_by,
-            "accepted_at": erasure.accepted_at,
-            "stores": [store.value for store in erasure.stores],
-            "settle_seconds": erasure.settle_seconds,
-            "started_at": erasure.started_at,
             "removed": dict(erasure.removed),
             "batch": [[one.name, one.tag, one.copy] for one in erasure.batch],
-            "clean_scans": erasure.clean_scans,
             "failing": dict(erasure.failing),
-            "last_head_sha256": erasure.last_head_sha256,
         }
     )
 
@@ -266,20 +253,10 @@ def load(scope: UserScope, data: bytes) -> Erasure:
     """Parse what `dump` returned for this user. Raises HistoryCorrupt: an unreadable fence is still a fence."""
     try:
         members: dict[str, Any] = orjson.loads(data)
-        found = Erasure(
-            scope=UserScope(members["tenant_id"], members["user_id"]),
-            erasure_id=check_identifier("erasure_id", members["erasure_id"]),
-            requested_by=members["requested_by"],
-            accepted_at=to_text(from_text(members["accepted_at"])),
-            stores=tuple(Store(name) for name in members["stores"]),
-            settle_seconds=members["settle_seconds"],
-            started_at=_time(members["started_at"]),
-            removed=members["removed"],
-            batch=tuple(Found(name, StorageETag(tag), copy) for name, tag, copy in members["batch"]),
-            clean_scans=members["clean_scans"],
-            failing=members["failing"],
-            last_head_sha256=members["last_head_sha256"],
-        )
+        del members["erasure_version"]
+        members["stores"] = tuple(Store(name) for name in members["stores"])
+        members["batch"] = tuple(Found(name, StorageETag(tag), copy) for name, tag, copy in members["batch"])
+        found = Erasure(scope=UserScope(members.pop("tenant_id"), members.pop("user_id")), **members)
         if found.scope == scope and dump(found) == data and _is_sound(found):
             return found
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier, MalformedRequest):
@@ -287,17 +264,16 @@ def load(scope: UserScope, data: bytes) -> Erasure:
     raise HistoryCorrupt("The record of an erasure cannot be read.")
 
 
-def _time(text: str | None) -> str | None:
-    return None if text is None else to_text(from_text(text))
-
-
 def _is_sound(found: Erasure) -> bool:
     """Return whether every member has its type and the batch is the user's: the next process relies on them."""
     numbers = [*found.removed.values(), found.clean_scans, found.settle_seconds]
     texts: list[Any] = [found.requested_by, *found.failing.values(), *(one.tag for one in found.batch)]
     texts += [] if found.last_head_sha256 is None else [found.last_head_sha256]
+    times = [found.accepted_at] if found.started_at is None else [found.accepted_at, found.started_at]
+    check_identifier("erasure_id", found.erasure_id)
     return (
         all(type(number) is int and number >= 0 for number in numbers)
         and all(isinstance(text, str) for text in texts)
+        and all(to_text(from_text(text)) == text for text in times)
         and all(is_of(found.scope, one.name) and _COPY.fullmatch(one.copy) for one in found.batch)
     )

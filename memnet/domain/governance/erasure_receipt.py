@@ -25,7 +25,6 @@ RECEIPTS = "erasures/"
 """The prefix of the receipts, outside of the users' prefixes."""
 RECEIPT_VERSION = 1
 PURPOSE = "memnet-erasure-1"
-"""The purpose of a receipt's signature."""
 SALT_BYTES = 32
 SIGNATURE_BYTES = 64
 LEGAL_HOLD = "legal_hold"
@@ -33,7 +32,7 @@ SOFT_DELETE = "soft_delete"
 """Why data remains: a legal hold, or the storage's soft delete."""
 LATE = "late_writes"
 """The kind of data under a hold that may still arrive after the last listing."""
-_Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
 
 
 class Remainder(BaseModel):
@@ -42,35 +41,45 @@ class Remainder(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     kind: str
-    count: _Count
+    count: Count
     reason: str
     covers: str | None
     """The target of the hold that keeps it: "user" or "tenant"; None: no hold."""
     until: str | None
 
 
-class _Members(BaseModel):
-    """The members of a receipt."""
+class ReceiptForm(BaseModel):
+    """The members of the receipts of users and of tenants."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
     receipt_version: Annotated[int, Field(ge=RECEIPT_VERSION, le=RECEIPT_VERSION)]
     erasure_id: str
     tenant_id: str
-    user_hash: str
     salt: str
     status: Literal["complete", "partial"]
     requested_by: str
     accepted_at: str
     finished_at: str
     stores: list[str]
-    removed: dict[str, _Count]
     remaining: list[Remainder]
-    clean_scans: _Count
+    clean_scans: Count
     recoverable_until: str | None
-    last_head_sha256: str | None
     key_id: str
     signature: str
+
+    def is_sound(self, *, is_partial: bool) -> bool:
+        """Return whether the salt, the signature and the status are those of a receipt that is partial, or is not."""
+        texts = is_whole(self.salt, SALT_BYTES) and is_whole(self.signature, SIGNATURE_BYTES)
+        return texts and (self.status == "partial") == is_partial
+
+
+class _Members(ReceiptForm):
+    """The members of a user's receipt."""
+
+    user_hash: str
+    removed: dict[str, Count]
+    last_head_sha256: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,27 +194,43 @@ def make_receipt(
     key: SigningKey,
 ) -> bytes:
     """Create the signed receipt: PARTIAL if data remains, else COMPLETE."""
-    kept = [one.until for one in remaining if one.reason == SOFT_DELETE and one.until is not None]
-    members: dict[str, Any] = {
-        "receipt_version": RECEIPT_VERSION,
+    members = {
         "erasure_id": erasure.erasure_id,
         "tenant_id": erasure.scope.tenant_id,
         "user_hash": user_hash(erasure.scope, salt),
-        "salt": to_base64(salt),
-        "status": (Status.PARTIAL if remaining else Status.COMPLETE).value,
         "requested_by": erasure.requested_by,
         "accepted_at": erasure.accepted_at,
-        "finished_at": to_text(finished_at),
         "stores": [store.value for store in erasure.stores],
         "removed": dict(erasure.removed),
-        "remaining": [one.model_dump() for one in remaining],
         "clean_scans": erasure.clean_scans,
-        "recoverable_until": max(kept, default=None),
         "last_head_sha256": erasure.last_head_sha256,
+    }
+    return canonical(sign_members(members, remaining, PURPOSE, finished_at=finished_at, salt=salt, key=key))
+
+
+def sign_members(
+    own: Mapping[str, Any],
+    remaining: Sequence[Remainder],
+    purpose: str,
+    *,
+    finished_at: datetime,
+    salt: bytes,
+    key: SigningKey,
+    is_partial: bool = False,
+) -> dict[str, Any]:
+    """Return the members of a signed receipt: PARTIAL if data remains, or it `is_partial` for its own reason."""
+    kept = [one.until for one in remaining if one.reason == SOFT_DELETE and one.until is not None]
+    members = {
+        **own,
+        "receipt_version": RECEIPT_VERSION,
+        "salt": to_base64(salt),
+        "status": (Status.PARTIAL if remaining or is_partial else Status.COMPLETE).value,
+        "finished_at": to_text(finished_at),
+        "remaining": [one.model_dump() for one in remaining],
+        "recoverable_until": max(kept, default=None),
         "key_id": key.public.key_id,
     }
-    signed = signature.sign(key, PURPOSE, canonical(members))
-    return canonical(members | {"signature": to_base64(signed)})
+    return members | {"signature": to_base64(signature.sign(key, purpose, canonical(members)))}
 
 
 def read_receipt(data: bytes) -> Receipt:
@@ -213,8 +238,7 @@ def read_receipt(data: bytes) -> Receipt:
     try:
         members: dict[str, Any] = orjson.loads(data)
         shape = _Members.model_validate(members)
-        texts = is_whole(shape.salt, SALT_BYTES) and is_whole(shape.signature, SIGNATURE_BYTES)
-        if texts and (shape.status == "partial") == bool(shape.remaining) and canonical(members) == data:
+        if shape.is_sound(is_partial=bool(shape.remaining)) and canonical(members) == data:
             return Receipt(members, data)
     except ValueError:  # ValidationError is one, too.
         pass
@@ -229,5 +253,10 @@ def is_whole(text: str, size: int) -> bool:
 
 def is_signed(receipt: Receipt, key: PublicKey) -> bool:
     """Return whether the receipt is signed with this key."""
-    unsigned = {name: value for name, value in receipt.members.items() if name != "signature"}
-    return signature.holds(key, PURPOSE, canonical(unsigned), from_base64(receipt.members["signature"]))
+    return is_signed_for(PURPOSE, receipt.members, key)
+
+
+def is_signed_for(purpose: str, members: Mapping[str, Any], key: PublicKey) -> bool:
+    """Return whether the members of a receipt are signed with this key for this purpose."""
+    unsigned = {name: value for name, value in members.items() if name != "signature"}
+    return signature.holds(key, purpose, canonical(unsigned), from_base64(members["signature"]))

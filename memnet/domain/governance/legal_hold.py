@@ -19,10 +19,7 @@ HOLDS = "holds/"
 """The prefix of all holds, outside of the users' prefixes: deleting a user's prefix does not delete them."""
 HOLD_VERSION = 2
 MAX_REASON = 512
-TENANT = "tenant"
-USERS = "users"
 FIRST_HASH = "0" * 64
-"""The previous hash of the first change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class HoldTarget:
     @property
     def prefix(self) -> str:
         """The prefix of its changes."""
-        below = TENANT if self.user_id is None else f"{USERS}/{self.user_id}"
+        below = "tenant" if self.user_id is None else f"users/{self.user_id}"
         return f"{tenant_prefix(self.tenant_id)}{below}/"
 
 
@@ -74,7 +71,6 @@ class HoldChange:
     actor: str
     at: str
     previous: str
-    """The SHA-256 of the change before it."""
 
     @property
     def holds(self) -> bool:
@@ -104,9 +100,9 @@ def targets_over(scope: UserScope) -> tuple[HoldTarget, HoldTarget]:
 def key_of(name: str) -> HoldKey | None:
     """Return the key of the change with this blob name, or None if no change has such a name."""
     match name.removeprefix(HOLDS).split("/"):
-        case [tenant_id, kind, file] if kind == TENANT:
+        case [tenant_id, "tenant", file]:
             user_id = None
-        case [tenant_id, kind, user_id, file] if kind == USERS:
+        case [tenant_id, "users", user_id, file]:
             pass
         case _:
             return None
@@ -155,10 +151,7 @@ def following(newest: HoldChange | None, target: HoldTarget) -> tuple[HoldKey, s
 
 
 def check_row(changes: Sequence[HoldChange]) -> None:
-    """Raise HistoryCorrupt unless the changes of one target are complete, unaltered and in order.
-
-    The first ones may be missing: an erasure deletes the oldest first.
-    """
+    """Raise HistoryCorrupt unless the changes of a target are unaltered and in order; the first ones may be missing."""
     before: HoldChange | None = None
     for change in changes:
         if before is None:

@@ -67,10 +67,7 @@ change: add a new one instead.
 
 
 def make(target: Target, sources: Mapping[str, Json]) -> Json:
-    """Return the content that the target's steps make of `sources`, which are not changed.
-
-    Raises PatchNotApplicable, PatchTestFailed or LimitExceeded, with the index of the step.
-    """
+    """Return what the steps make of `sources`. Raises PatchNotApplicable, PatchTestFailed or LimitExceeded."""
     state: Json = orjson.loads(canonical({SOURCES: sources, ROOT: {}}))
     given = orjson.loads(canonical(sources))
     for index, step in enumerate(target.steps):

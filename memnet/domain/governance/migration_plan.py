@@ -57,7 +57,6 @@ class FoundDocument:
     head: Envelope | None
     trace: Trace = field(default_factory=Trace)
     decommissioned: bool = False
-    """Whether the migration's decommission deleted it."""
 
     @property
     def live(self) -> Envelope | None:
@@ -170,7 +169,6 @@ class _Planner:
 
 
 def _versions(gathered: Gathered) -> dict[str, Json]:
-    """Return the versions of the sources."""
     return {
         name: {
             "namespace": found.key.namespace,
@@ -189,10 +187,7 @@ def documents_of(gathered: Gathered) -> dict[str, Json]:
 
 
 def upgraded(migration: Migration, documents: Mapping[str, Json], catalog: Catalog) -> dict[str, Json]:
-    """Return the sources in the versions that the migration reads; the migrations before it upgrade older ones.
-
-    Raises NotMigratable, and what `make` raises.
-    """
+    """Return the sources in the versions to read, upgraded by earlier migrations. Raises NotMigratable, as `make`."""
     missing = sorted(name for name, source in migration.sources.items() if source.required and name not in documents)
     if missing:
         raise NotMigratable(f"there is no source {', '.join(missing)}")

@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.core import signature
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, MalformedRequest
 from memnet.domain.core.scope import UserScope, check_identifier
@@ -18,21 +17,20 @@ from memnet.domain.core.signature import PublicKey, SigningKey
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.governance.erasure import CLEAN_SCANS, Found, Status, Store
 from memnet.domain.governance.erasure_receipt import (
-    SALT_BYTES,
-    SIGNATURE_BYTES,
     SOFT_DELETE,
+    Count,
+    ReceiptForm,
     Remainder,
-    is_whole,
+    is_signed_for,
+    sign_members,
     user_hash,
 )
-from memnet.domain.sealing.sealing import from_base64, to_base64
+from memnet.domain.sealing.sealing import from_base64
 
 ENDED = "ended/"
-"""The prefix of the records."""
 LOOK_EVERY = timedelta(seconds=60)
 """The longest time for which a process relies on its last check of a tenant's fence."""
 PURPOSE = "memnet-tenant-erasure-1"
-"""The purpose of a receipt's signature."""
 BLOBS = "blobs"
 """The kind under which a receipt counts the remaining blobs of a tenant."""
 _VERSION = 1
@@ -49,7 +47,6 @@ class TenantErasure:
     stores: tuple[Store, ...]
     """The stores that must be empty before it ends."""
     standing_since: str | None = None
-    """When the fence was first read."""
     users: int = 0
     """The number of users whose erasures it has requested."""
     starting: tuple[str, ...] = ()
@@ -136,32 +133,26 @@ def signed(
     """Add the signed receipt: PARTIAL if users are left under a legal hold, or deleted blobs can be recovered."""
     until = max((to_text(one.kept_until) for one in kept if one.kept_until is not None), default=None)
     soft_deleted = Remainder(kind=BLOBS, count=len(kept), reason=SOFT_DELETE, covers=None, until=until)
-    remaining = [soft_deleted.model_dump()] if kept else []
-    members: dict[str, Any] = {
-        "receipt_version": _VERSION,
+    remaining = [soft_deleted] if kept else []
+    members = {
         "erasure_id": erasure.erasure_id,
         "tenant_id": erasure.tenant_id,
-        "salt": to_base64(salt),
-        "status": (Status.PARTIAL if left or remaining else Status.COMPLETE).value,
         "requested_by": erasure.requested_by,
         "accepted_at": erasure.accepted_at,
-        "finished_at": to_text(finished_at),
         "stores": [store.value for store in erasure.stores],
         "users": erasure.users,
         "users_held": sorted(user_hash(scope, salt) for scope in left),
-        "remaining": remaining,
         "clean_scans": erasure.clean_scans,
-        "recoverable_until": until,
-        "key_id": key.public.key_id,
     }
-    receipt = members | {"signature": to_base64(signature.sign(key, PURPOSE, canonical(members)))}
+    receipt = sign_members(
+        members, remaining, PURPOSE, finished_at=finished_at, salt=salt, key=key, is_partial=bool(left)
+    )
     return replace(erasure, receipt=receipt, starting=(), failing={})
 
 
 def is_signed(receipt: dict[str, Any], key: PublicKey) -> bool:
     """Return whether the receipt is signed with this key."""
-    unsigned = {name: value for name, value in receipt.items() if name != "signature"}
-    return signature.holds(key, PURPOSE, canonical(unsigned), from_base64(receipt["signature"]))
+    return is_signed_for(PURPOSE, receipt, key)
 
 
 def holds_back(receipt: dict[str, Any], scope: UserScope) -> bool:
@@ -181,21 +172,16 @@ def read_receipt(data: bytes) -> dict[str, Any]:
     raise HistoryCorrupt("The receipt of a tenant's erasure cannot be read.")
 
 
+class _Members(ReceiptForm):
+    """The members of a tenant's receipt."""
+
+    users: Count
+    users_held: list[str]
+
+
 def _is_receipt(found: Any) -> bool:
-    names = {
-        *("receipt_version", "erasure_id", "tenant_id", "salt", "status", "requested_by", "accepted_at"),
-        *("finished_at", "stores", "users", "users_held", "remaining", "clean_scans", "recoverable_until"),
-        *("key_id", "signature"),
-    }
-    return (
-        isinstance(found, dict)
-        and found.keys() == names
-        and found["receipt_version"] == _VERSION
-        and (found["status"] == "partial") == bool(found["users_held"] or found["remaining"])
-        and found["status"] in ("partial", "complete")
-        and is_whole(found["salt"], SALT_BYTES)
-        and is_whole(found["signature"], SIGNATURE_BYTES)
-    )
+    form = _Members.model_validate(found)
+    return form.is_sound(is_partial=bool(form.users_held or form.remaining))
 
 
 def dump(erasure: TenantErasure) -> bytes:

@@ -14,15 +14,18 @@ import orjson
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.json_types import Record
+from memnet.domain.core.json_types import Record, members_of
 from memnet.domain.core.scope import DocumentKey, ETag, Json, UserScope
-from memnet.domain.documents.audit_record import BrokenChain, Fold, Version
+from memnet.domain.documents.audit_record import BrokenChain, Fold, Version, version_document
 from memnet.domain.documents.envelope import change_id
 from memnet.domain.documents.write_decision import NO_CONTENT_HASH
 
 BASELINE_VERSION = 2
 """The one version that is written and read."""
 VALUES_DO_NOT_OPEN = "the values of the baseline do not open"
+_TEXTS = ("record_hash", "etag", "timestamp", "actor", "schema_id", "schema_version", "created_at", "doc_id")
+_NUMBERS = ("sequence", "created_sequence")
+_OPTIONAL = ("profile_id", "schema_sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +78,14 @@ class Baseline:
 
     def version(self) -> Version:
         """The version it holds; without a document if its content was not opened."""
-        document: dict[str, Any] = {
-            "created_at": self.created_at,
-            "doc_id": self.doc_id,
-            "schema_id": self.schema_id,
-            "schema_version": self.schema_version,
-            "updated_at": self.timestamp,
-            "updated_by": self.actor,
-            ROOT: self.content,
-        }
+        is_unknown = self.deleted or self.is_sealed
+        members = members_of(self)
         return Version(
             sequence=self.sequence,
             change_id=self.change_id,
             etag=self.etag,
             timestamp=self.timestamp,
-            document=None if self.deleted or self.is_sealed else document,
+            document=None if is_unknown else version_document(members, self.created_at, self.content),
             created_sequence=self.created_sequence,
             record_hash=self.record_hash,
         )
@@ -138,25 +134,13 @@ def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: 
 def plaintext_members(baseline: Baseline) -> dict[str, Any]:
     """Return the members that are stored in plain text: who, when, where, by which rule."""
     return {
+        **members_of(baseline, "key", "content", "sealed"),
         "baseline_version": BASELINE_VERSION,
         "change_id": baseline.change_id,
-        "sequence": baseline.sequence,
-        "doc_id": baseline.doc_id,
         "tenant_id": baseline.key.scope.tenant_id,
         "user_id": baseline.key.scope.user_id,
         "namespace": baseline.key.namespace,
         "path": baseline.key.path,
-        "etag": baseline.etag,
-        "timestamp": baseline.timestamp,
-        "actor": baseline.actor,
-        "schema_id": baseline.schema_id,
-        "schema_version": baseline.schema_version,
-        "schema_sha256": baseline.schema_sha256,
-        "created_at": baseline.created_at,
-        "created_sequence": baseline.created_sequence,
-        "profile_id": baseline.profile_id,
-        "record_hash": baseline.record_hash,
-        "deleted": baseline.deleted,
     }
 
 
@@ -178,21 +162,9 @@ def load(data: bytes) -> Baseline | None:
         members = orjson.loads(data)
         baseline = Baseline(
             key=DocumentKey(UserScope(members["tenant_id"], members["user_id"]), members["namespace"], members["path"]),
-            doc_id=members["doc_id"],
-            sequence=members["sequence"],
-            record_hash=members["record_hash"],
-            etag=ETag(members["etag"]),
-            timestamp=members["timestamp"],
-            actor=members["actor"],
-            schema_id=members["schema_id"],
-            schema_version=members["schema_version"],
-            schema_sha256=members["schema_sha256"],
-            created_at=members["created_at"],
-            created_sequence=members["created_sequence"],
-            profile_id=members["profile_id"],
-            deleted=members["deleted"],
             content=members.get(ROOT),
             sealed=_sealed(members),
+            **{name: members[name] for name in (*_TEXTS, *_NUMBERS, *_OPTIONAL, "deleted")},
         )
         return baseline if _is_typed(members) and dump(baseline) == data else None
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier):
@@ -209,8 +181,7 @@ def _sealed(members: dict[str, Any]) -> SealedValues | None:
 
 def _is_typed(members: dict[str, Any]) -> bool:
     """Check the types of the members that nothing else checks."""
-    texts = ("record_hash", "etag", "timestamp", "actor", "schema_id", "schema_version", "created_at", "doc_id")
-    is_text = all(isinstance(members[name], str) for name in texts)
-    is_number = all(type(members[name]) is int for name in ("sequence", "created_sequence"))
-    is_optional = all(isinstance(members[name], str | None) for name in ("profile_id", "schema_sha256"))
+    is_text = all(isinstance(members[name], str) for name in _TEXTS)
+    is_number = all(type(members[name]) is int for name in _NUMBERS)
+    is_optional = all(isinstance(members[name], str | None) for name in _OPTIONAL)
     return is_text and is_number and is_optional and isinstance(members["deleted"], bool)

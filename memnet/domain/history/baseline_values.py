@@ -10,7 +10,6 @@ what a baseline says of its change cannot be altered without the key.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import orjson
 
@@ -47,21 +46,11 @@ def seal(baseline: Baseline, place: BaselineLocation, *, data_key: DataKey, salt
 
 
 def opened(baseline: Baseline, place: BaselineLocation, keys: Mapping[str, DataKey]) -> Baseline:
-    """Return the open form of a baseline that is stored at `place`.
-
-    Raises DecryptionFailed if the baseline is not sealed, the key is not among `keys`, the baseline is of another
-    place, or anything in it was altered.
-    """
+    """Return the open form of a baseline. Raises DecryptionFailed without its key, or if altered or moved."""
     if baseline.sealed is None:
         raise DecryptionFailed()
-    data = canonical(baseline.sealed.ciphertext)
-    data_key = keys.get(sealing.sealing_key_id(data))
-    if data_key is None:
-        raise DecryptionFailed()
-    text = sealing.unseal(data, place, data_key=data_key)
-    values: Any = orjson.loads(text)
-    if not isinstance(values, dict) or values.keys() != VALUES or sha256_hex(text) != baseline.sealed.values_hash:
-        raise DecryptionFailed()
+    sealed = baseline.sealed
+    values = sealing.open_values(sealed.ciphertext, place, keys, names=VALUES, values_hash=sealed.values_hash)
     if values["clear_hash"] != _clear_hash(baseline):
         raise DecryptionFailed()
     return replace(baseline, content=values[ROOT], sealed=None)
@@ -69,12 +58,7 @@ def opened(baseline: Baseline, place: BaselineLocation, keys: Mapping[str, DataK
 
 def data_key_ids(baseline: Baseline) -> set[str]:
     """Return the data key that opens it; none if it is not sealed, or cannot be."""
-    if baseline.sealed is None:
-        return set()
-    try:
-        return {sealing.sealing_key_id(canonical(baseline.sealed.ciphertext))}
-    except DecryptionFailed:
-        return set()
+    return sealing.data_key_ids([] if baseline.sealed is None else [baseline.sealed.ciphertext])
 
 
 def _clear_hash(baseline: Baseline) -> str:

@@ -1,11 +1,8 @@
 """A checkpoint: the latest change of every document of a user, signed, and chained to the previous checkpoint.
 
-The chains of records show that nothing inside them was altered. A writer to the storage could still truncate them and
-rewrite the documents to match; a checkpoint records the end of each chain.
-
-An entry is the document's sequence and the hash of the record of that change. The record binds the content, and a
-document's newest record is never deleted before the document. A checkpoint is stored permanently and in plain text, so
-it contains nothing about content.
+The chains of records show that nothing inside them was altered; a checkpoint shows that they were not truncated. An
+entry is the document's sequence and the hash of the record of that change, which binds the content and is never deleted
+before the document. A checkpoint is stored permanently and in plain text, so it contains nothing about content.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +14,7 @@ import orjson
 from memnet.domain.core import signature
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
-from memnet.domain.core.json_types import Record
+from memnet.domain.core.json_types import Record, members_of
 from memnet.domain.core.scope import DocumentKey, Json, UserScope
 from memnet.domain.core.signature import PublicKey, SigningKey
 from memnet.domain.core.user_item import ItemKey, ItemKind
@@ -28,10 +25,8 @@ from memnet.domain.sealing.sealing import from_base64, to_base64
 HEAD_VERSION = 3
 """The one version that is written and read."""
 PURPOSE = "memnet-head-1"
-"""The purpose that the signature covers."""
 _NUMBERS = frozenset({"head_version", "sequence"})
 _TEXTS = frozenset({"doc_id", "key_id", "namespace", "path", "previous_head_hash", "record_hash", "signed_at"})
-_MEMBERS = ("doc_id", "namespace", "path", "sequence", "record_hash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +147,8 @@ def _load(members: Json, data: bytes) -> Checkpoint:
             raise TypeError
     checkpoint = Checkpoint(
         scope=UserScope(members["tenant_id"], members["user_id"]),
-        sequence=members["sequence"],
-        signed_at=members["signed_at"],
-        previous_head_hash=members["previous_head_hash"],
         documents=tuple(CheckpointEntry(**row) for row in entries),
-        key_id=members["key_id"],
+        **{name: members[name] for name in ("sequence", "signed_at", "previous_head_hash", "key_id")},
         signature=from_base64(members["signature"]),
         data=data,
     )
@@ -166,14 +158,10 @@ def _load(members: Json, data: bytes) -> Checkpoint:
 
 
 def _members(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Return the signed members."""
     return {
-        "documents": [{name: getattr(one, name) for name in _MEMBERS} for one in checkpoint.documents],
+        **members_of(checkpoint, "scope", "signature", "data"),
+        "documents": list(map(members_of, checkpoint.documents)),
         "head_version": HEAD_VERSION,
-        "key_id": checkpoint.key_id,
-        "previous_head_hash": checkpoint.previous_head_hash,
-        "sequence": checkpoint.sequence,
-        "signed_at": checkpoint.signed_at,
         "tenant_id": checkpoint.scope.tenant_id,
         "user_id": checkpoint.scope.user_id,
     }

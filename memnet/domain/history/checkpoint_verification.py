@@ -38,7 +38,6 @@ class CheckpointReport:
     is_checked: bool
     """False: there are signatures, and no public key was given to check them with."""
     since: int
-    """How many changes are newer than the newest checkpoint."""
 
 
 def check_checkpoints(

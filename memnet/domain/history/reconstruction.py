@@ -16,7 +16,6 @@ Moment = int | str
 """A sequence, or a time in the form of memnet.domain.core.timestamps."""
 
 Visit = Callable[[Version], None]
-"""Gets the versions of a document in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,6 @@ class VerifiedHistory:
     """How many versions were rebuilt, that of a baseline included."""
     fault: str | None
     first: int = 1
-    """The number of the first of them."""
     marks: Mapping[int, str] = field(default_factory=dict)
     """The hashes of records by the number of the change, for the changes that were asked for."""
 
@@ -58,10 +56,7 @@ def last_needed(moment: Moment, current: Envelope) -> int:
 def version_at(
     moment: Moment, current: Envelope, records: Iterable[Record], baseline: Baseline | None = None
 ) -> DocumentView:
-    """Fold `records` (from the first, or the one after `baseline`, to `last_needed`) up to `moment`.
-
-    The newest is held against `current`. Raises VersionNotFound, HistoryCorrupt.
-    """
+    """Fold `records`, after `baseline` up to `moment` or `current`. Raises VersionNotFound, HistoryCorrupt."""
     newest = None if baseline is None else baseline.version()
     if newest is not None and _is_after(newest, moment):
         raise VersionNotFound("The document's version of then is older than what is kept.")
@@ -101,10 +96,7 @@ class Rebuilding:
         wanted: Collection[int] = (),
         visit: Visit | None = None,
     ) -> None:
-        """Begin with `baseline`, or before the first record. `wanted` are the changes to keep the marks of.
-
-        `visit` gets each version in its order.
-        """
+        """Begin with `baseline`, if any. The marks of the changes in `wanted` are kept; `visit` gets each version."""
         self._key, self._head, self._baseline = key, current, baseline
         self._wanted, self._visit = wanted, visit
         self._marks: dict[int, str] = {}
@@ -115,7 +107,8 @@ class Rebuilding:
         self._chain = Fold(doc_id)
         if baseline is not None:
             try:
-                _check_baseline(baseline, doc_id, key)
+                if baseline.doc_id != doc_id or baseline.key != key:
+                    raise BrokenChain(change_id(doc_id, baseline.sequence), "the baseline speaks of another document")
                 self._chain = baseline.fold()
                 self._keep(baseline.version())
             except BrokenChain as error:
@@ -178,10 +171,7 @@ class Rebuilding:
             self._visit(version)
 
     def _blame(self, vouched: object) -> None:
-        """Blame one of two records with a broken link: the first, if the next record confirms the second.
-
-        The first of two can be the baseline. `vouched` is the hash that the next record names for the second.
-        """
+        """Blame one of two records with a broken link: the first, if the next record has `vouched` for the second."""
         assert self._broken is not None
         (error, second), self._broken = self._broken, None
         begins = 0 if self._baseline is None else self._baseline.sequence
@@ -191,11 +181,6 @@ class Rebuilding:
             first = change_id(self._chain.doc_id, self._chain.sequence)
             which = "baseline" if self._chain.sequence == begins else "record"
             self._fault = str(BrokenChain(first, f"the {which} was altered"))
-
-
-def _check_baseline(baseline: Baseline, doc_id: str, key: DocumentKey | None) -> None:
-    if baseline.doc_id != doc_id or baseline.key != key:
-        raise BrokenChain(change_id(doc_id, baseline.sequence), "the baseline speaks of another document")
 
 
 def check_place(record: Record, version: Version, key: DocumentKey | None) -> None:
@@ -218,10 +203,7 @@ def is_covered(change: str, baseline: Baseline) -> bool:
 
 
 class Remains:
-    """Verifies the records that a baseline replaces and that retention has not deleted yet.
-
-    Some may be gone. What lies side by side must be linked, and the newest of them to the baseline.
-    """
+    """Verifies the records left before a baseline: neighbours must be linked, and the newest to the baseline."""
 
     def __init__(self, doc_id: str, baseline: Baseline) -> None:
         """Begin before the first record."""

@@ -1,10 +1,7 @@
-"""A conflict: a proposed patch that met a document changed by another writer, stored until it is decided.
-
-The status is plain. The three versions (base, ours, theirs) hold content and are sealed.
-"""
+"""A conflict: a proposed patch that met another writer's change. The status is plain, the versions are sealed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -15,6 +12,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.json_types import known_members, members_of
 from memnet.domain.core.scope import Json, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
@@ -56,10 +54,6 @@ class Decision:
     at: str
     note: str | None = None
 
-    def members(self) -> dict[str, Any]:
-        """Return the known members by name."""
-        return {name: value for name, value in _members(self).items() if value is not None}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
@@ -69,7 +63,6 @@ class Conflict:
     conflict_id: str
     replay_id: str
     patch_index: int
-    """The patch's index in the replay."""
     profile_id: str
     binding_id: str
     namespace: str
@@ -88,7 +81,6 @@ class Conflict:
     idempotency_key: str
     """The key of the first request; the others are "<key>#rebase-<n>"."""
     rebases: int
-    """The n of the newest request."""
     change_id: str | None = None
     """The change that resolved it; None although RESOLVED if another writer wrote the same."""
     redirected: bool = False
@@ -110,8 +102,7 @@ class Conflict:
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response, without the three versions."""
-        members = {name: value for name, value in _members(self).items() if name not in ("scope", "sealed")}
-        return {**members, "decisions": [decision.members() for decision in self.decisions]}
+        return {**members_of(self, "scope", "sealed"), "decisions": list(map(known_members, self.decisions))}
 
     def send(self, request: Request, now: datetime) -> "Conflict":
         """Count a request that is about to be sent."""
@@ -154,13 +145,12 @@ class Versions:
     proposal: Proposal
     details: ConflictDetails
     request: Request | None = None
-    """A request whose outcome is not known."""
 
     def dump(self) -> bytes:
         """Return the plaintext to be sealed."""
         proposal = {**self.proposal.members(), "base": self.proposal.base}
-        request = None if self.request is None else self.request.members()
-        return canonical({"proposal": proposal, "details": self.details.members(), "request": request})
+        request = self.request and members_of(self.request)
+        return canonical({"proposal": proposal, "details": members_of(self.details), "request": request})
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response."""
@@ -238,7 +228,3 @@ def load_versions(scope: UserScope, data: bytes) -> Versions:
         )
     except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier) as error:
         raise DecryptionFailed() from error
-
-
-def _members(record: Conflict | Decision) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)}

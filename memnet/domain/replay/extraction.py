@@ -1,7 +1,7 @@
 """The input and the result of an extraction, and the form of a model's output."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from memnet.domain.core.canonical_json import parse
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.json_patch import Op
+from memnet.domain.core.json_types import known_members
 from memnet.domain.core.scope import DocumentKey, ETag, Json
 
 SCHEMA_NAME: Final = "memory_extraction"
@@ -94,8 +95,7 @@ class Provenance:
 
     def members(self) -> dict[str, Any]:
         """Return the known members by name."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in named.items() if value is not None}
+        return known_members(self)
 
 
 @dataclass(frozen=True, slots=True)

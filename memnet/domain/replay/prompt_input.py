@@ -47,10 +47,9 @@ def neutral(text: str) -> str:
 
 
 def strip(text: str) -> str:
-    """Return a message without injected memory; empty if it held nothing else.
+    """Return a message without injected memory and markers; empty if it held nothing else.
 
-    An opening marker without a closing one reaches to the end of the message, and a closing marker without an opening
-    one from the beginning. The result contains no marker.
+    An unpaired opening marker reaches to the end of the message, an unpaired closing one from its beginning.
     """
     kept: list[str] = []
     depth = start = 0
@@ -83,9 +82,7 @@ class Quoted:
 
     messages: Sequence[Message]
     left_out: int
-    """The number of older messages that did not fit."""
     shortened: int
-    """The number of messages quoted without their middle."""
 
     def note(self) -> str | None:
         """Return what is missing, for the provenance."""
@@ -113,10 +110,7 @@ def quote(messages: Sequence[Message]) -> Quoted:
 
 
 def compose(quoted: Quoted, sources: Sequence[SourceDocument], profile: Profile, rules: ExtractionRules) -> str:
-    """Return the text that follows the instructions.
-
-    The documents' pending sections are left out: they hold unconfirmed proposals, and no replay may write there.
-    """
+    """Return the text after the instructions, without pending sections, whose proposals are unconfirmed."""
     documents = [_line(_document(document, profile, rules)) for document in sources]
     messages = [_message_line(message) for message in quoted.messages]
     omitted = [_line({"omitted_older_messages": quoted.left_out})] if quoted.left_out else []

@@ -5,12 +5,13 @@ so it is applied once. A request for another version of the document has a key o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from memnet.domain.core.access import Reason
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.json_patch import Op
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json, UserScope
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.documents.rebase import RebaseConflict, RebaseOutcome
@@ -35,7 +36,6 @@ class Proposal:
     confidence: float
     evidence: EvidenceMembers
     on_behalf_of: str
-    """The principal that submitted the conversation."""
     source_time: str | None = None
 
     @property
@@ -51,8 +51,7 @@ class Proposal:
 
     def members(self) -> dict[str, Any]:
         """Return the stored members, without the user and the base's content."""
-        members = {name: value for name, value in _members(self).items() if name not in ("key", "base")}
-        return {**members, "namespace": self.key.namespace, "path": self.key.path}
+        return {**members_of(self, "key", "base"), "namespace": self.key.namespace, "path": self.key.path}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +66,6 @@ class Request:
     def idempotency_key(self, proposal: Proposal) -> str:
         """Return its key, whose lineage the audit log reads."""
         return f"{proposal.idempotency_key}#rebase-{self.number}" if self.number else proposal.idempotency_key
-
-    def members(self) -> dict[str, Any]:
-        """Return all members by name."""
-        return _members(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +87,6 @@ class ConflictDetails:
     content: Json
     diverged_at: Json = None
     """Where the versions diverge (`RebaseConflict.members`); None if they do not, and only the race was lost again."""
-
-    def members(self) -> dict[str, Any]:
-        """Return all members by name."""
-        return _members(self)
 
 
 def next_attempt(
@@ -137,7 +128,3 @@ def load_proposal(scope: UserScope, members: dict[str, Any], base: Json) -> Prop
     """Read what `Proposal.members` returned. Raises KeyError, TypeError, InvalidIdentifier."""
     rest = {name: value for name, value in members.items() if name not in ("namespace", "path")}
     return Proposal(key=DocumentKey(scope, members["namespace"], members["path"]), base=base, **rest)
-
-
-def _members(record: Proposal | Request | ConflictDetails) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -29,7 +29,6 @@ from memnet.domain.replay.extraction import OutputOp, SourceDocument
 from memnet.domain.replay.prompt_input import neutral
 
 MAX_TEXT: Final = 2000
-"""Characters of one proposed text."""
 _INDEX = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
 _PLAIN_NAME = re.compile(r"[^\W_][\w .-]{0,63}")
 """The form of a new member's name: none that a program could treat as special."""
@@ -208,7 +207,7 @@ def _in_list(
     template = target.templates.get(pointer_text(section))
     if template is not None and not isinstance(value, str):
         raise RejectedOp(ErrorCode.PATCH_MALFORMED, "This list accepts only texts.")
-    field = _text_field(template)
+    field = next((name for name, value in (template or {}).items() if value == TEXT), "text")
     text, old = value, None if verb == "add" else entries[index]
     if template is not None:
         entry = _entry(section, value, target, source)
@@ -256,11 +255,6 @@ def _entry(section: Pointer, text: str, target: Target, source: Source) -> Entry
         evidence=source.evidence,
         time=source.time,
     )
-
-
-def _text_field(template: dict[str, Json] | None) -> str:
-    """Return the member that holds an entry's text."""
-    return next((name for name, value in (template or {}).items() if value == TEXT), "text")
 
 
 def _waiting(made: Op, target: Target, source: Source) -> _Known | None:

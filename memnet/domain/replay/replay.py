@@ -1,10 +1,7 @@
-"""A replay: the work of extracting memory from one snapshot, as one small record that is written at every step.
-
-The status and the result of each patch are plain. The plan (`replay_plan`) holds content and is sealed.
-"""
+"""A replay: extracting memory from a snapshot. Its record is written at every step; the plan in it is sealed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -13,6 +10,7 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import Json, UserScope
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
@@ -76,7 +74,7 @@ class PatchResult:
     def members(self) -> dict[str, Any]:
         """Return the known members by name."""
         lists = {"message_ids": list(self.message_ids), "supports": list(self.supports) or None}
-        known = _members(self) | lists | {"rebased": self.rebased or None}
+        known = members_of(self) | lists | {"rebased": self.rebased or None}
         return {name: value for name, value in known.items() if value is not None}
 
 
@@ -92,7 +90,6 @@ class Replay:
     profile_id: str
     status: ReplayStatus
     attempts: int
-    """How often a worker has started it."""
     attempts_before_retry: int = 0
     """The attempts before its last failure; they do not count against it."""
     created_at: str
@@ -130,8 +127,7 @@ class Replay:
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response."""
-        hidden = ("scope", "attempts_before_retry", "sealed")
-        members = {name: value for name, value in _members(self).items() if name not in hidden}
+        members = members_of(self, "scope", "attempts_before_retry", "sealed")
         return {**members, "patches": [result.members() for result in self.patches]}
 
     def start(self, now: datetime) -> "Replay":
@@ -213,7 +209,3 @@ def load(data: bytes) -> Replay:
 def _result(row: dict[str, Any]) -> PatchResult:
     lists = {name: tuple(row.get(name, ())) for name in ("message_ids", "supports")}
     return PatchResult(**{**row, "status": PatchStatus(row["status"]), **lists})
-
-
-def _members(record: PatchResult | Replay) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -10,6 +10,7 @@ from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, InvalidIdentifier
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, EvidenceMembers
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import RESERVED, Json, UserScope
 from memnet.domain.documents.rebase import Rebased, rebase
 from memnet.domain.events.event import MAX_DIGEST, MAX_WORDS
@@ -30,7 +31,6 @@ class PlannedPatch:
     proposal: Proposal
     request: Request | None
     conflict: ConflictDetails | None = None
-    """Why it is in conflict."""
 
     def result(self, status: PatchStatus, **known: Any) -> PatchResult:
         """Return its result for the replay's record."""
@@ -68,8 +68,8 @@ class ReplayPlan:
         rows = [
             {
                 "proposal": patch.proposal.members(),
-                "request": None if patch.request is None else patch.request.members(),
-                "conflict": None if patch.conflict is None else patch.conflict.members(),
+                "request": patch.request and members_of(patch.request),
+                "conflict": patch.conflict and members_of(patch.conflict),
             }
             for patch in self.patches
         ]
@@ -111,11 +111,7 @@ def make_plan(
 
 
 def settled_results(extraction: Extraction, namespaces: dict[str, str]) -> list[PatchResult]:
-    """Return the results that are known at once, after the patches by index: known content, then rejections.
-
-    Known content counts as applied, without a change. `namespaces` holds the namespace of each binding; a proposal may
-    name an unknown one.
-    """
+    """Return the results known at once, after the patches by index: known content (applied), then rejections."""
     first = len(extraction.patches) + 1
     known = [
         PatchResult(

@@ -23,7 +23,6 @@ MAX_DIGEST_CHARS: Final = 320
 MAX_SENTENCE_CHARS: Final = 240
 MAX_TEXT_CHARS: Final = 300
 MIN_SENTENCE_WORDS: Final = 4
-"""The fewest words of a sentence in a digest."""
 MAX_SENTENCES: Final = 4_000
 """The last sentences of a longer conversation are read."""
 MAX_KEYWORDS: Final = 5

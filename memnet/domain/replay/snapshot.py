@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import SEGMENT, Actor, UserScope, check_identifier
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
@@ -18,7 +19,6 @@ from memnet.domain.events.event import Time, Word
 
 MAX_MESSAGES = 2000
 MAX_CONTENT = 100_000
-"""Characters of one message."""
 
 
 class Message(BaseModel):
@@ -60,7 +60,6 @@ class Snapshot:
     profile_sha256: str
     """The hash of the profile's text at that time."""
     service_id: str
-    """The principal that submitted it."""
     messages: Sequence[Message]
 
     def __post_init__(self) -> None:
@@ -84,17 +83,8 @@ class Snapshot:
 
     def dump(self) -> bytes:
         """Return the canonical plaintext; equal snapshots have equal bytes."""
-        return canonical(
-            {
-                "conversation_id": self.conversation_id,
-                "snapshot_id": self.snapshot_id,
-                "profile_id": self.profile_id,
-                "profile_version": self.profile_version,
-                "profile_sha256": self.profile_sha256,
-                "service_id": self.service_id,
-                "messages": [message.model_dump() for message in self.messages],
-            }
-        )
+        messages = [message.model_dump() for message in self.messages]
+        return canonical({**members_of(self, "scope"), "messages": messages})
 
 
 def snapshot_key(scope: UserScope, conversation_id: str, snapshot_id: str) -> ItemKey:

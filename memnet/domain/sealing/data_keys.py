@@ -7,6 +7,7 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import SEGMENT, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.sealing.sealing import WrappedKey, from_base64, to_base64
@@ -43,13 +44,7 @@ def data_keys_key(scope: UserScope) -> ItemKey:
 def dump(data_keys: DataKeys) -> bytes:
     """Write the record."""
     rows = [
-        {
-            "key_id": key.key_id,
-            "tenant_key_version": key.tenant_key_version,
-            "created_at": key.created_at,
-            "nonce": to_base64(key.nonce),
-            "ciphertext": to_base64(key.ciphertext),
-        }
+        {**members_of(key), "nonce": to_base64(key.nonce), "ciphertext": to_base64(key.ciphertext)}
         for key in data_keys.keys
     ]
     return canonical({"data_keys": rows})

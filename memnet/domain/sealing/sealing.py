@@ -6,6 +6,7 @@ that altered, moved and exchanged bytes are refused. Nonces and keys are given i
 """
 
 from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ import orjson
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import Json, UserScope
 
@@ -92,6 +93,30 @@ def unseal(data: bytes, place: Place, *, data_key: DataKey) -> bytes:
     it."""
     key_id, nonce, ciphertext = _load(data)
     return _opened(data_key.secret, nonce, ciphertext, _record_context(place, key_id))
+
+
+def open_values(
+    ciphertext: Json, place: Place, keys: Mapping[str, DataKey], *, names: Set[str], values_hash: str
+) -> dict[str, Any]:
+    """Return exactly the sealed members `names`. Raises DecryptionFailed without the key, or if altered or moved."""
+    data = canonical(ciphertext)
+    data_key = keys.get(sealing_key_id(data))
+    if data_key is None:
+        raise DecryptionFailed()
+    text = unseal(data, place, data_key=data_key)
+    values: Any = orjson.loads(text)
+    if not isinstance(values, dict) or values.keys() != names or sha256_hex(text) != values_hash:
+        raise DecryptionFailed()
+    return values
+
+
+def data_key_ids(ciphertexts: Iterable[Json]) -> set[str]:
+    """Return the ids of the data keys that sealed these values; unreadable ciphertext is skipped."""
+    found = set()
+    for data in map(canonical, ciphertexts):
+        if is_sealed(data):
+            found.add(sealing_key_id(data))
+    return found
 
 
 def to_base64(data: bytes) -> str:

@@ -13,7 +13,7 @@ from memnet.domain.documents.confidence import text_of
 from memnet.domain.documents.entry import confidence_of, evidence_of, is_stale, verified_at
 from memnet.domain.documents.pending_item import pending_item
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan
-from memnet.domain.upkeep.section_editor import ContentEditor, SectionEditor
+from memnet.domain.upkeep.section_editor import ContentEditor
 
 ID_CHARS = 32
 
@@ -23,8 +23,7 @@ def plan_freshness(
 ) -> MaintenancePlan:
     """Return the plan; `content` is not changed. `proposer` is the principal of the pending items.
 
-    A stale entry becomes a pending item whose target would restore it, as far as the pending section has room; the
-    stalest is moved first. A plan for the content of a plan is empty.
+    A stale entry becomes a pending item that would restore it, the stalest first, as far as the section has room.
     """
     editor = ContentEditor(content, rules, protected)
     while True:
@@ -48,7 +47,10 @@ def _downgrade(editor: ContentEditor, rule: SectionUpkeep, now: datetime, propos
 
 def _move(editor: ContentEditor, rule: SectionUpkeep, position: int, proposed_at: str, proposer: str) -> bool:
     pending = None if editor.pending is None else editor.ensure(editor.pending)
-    if pending is None or _is_full(editor, pending):
+    if pending is None:
+        return False
+    name, *deeper = pointer(pending.path)
+    if not deeper and len(pending.entries) >= editor.limits.get(name, len(pending.entries) + 1):
         return False
     entries = editor.section(rule.section).entries
     if canonical(entries[position]) in editor.protected_entries(rule.section):
@@ -81,8 +83,3 @@ def _item(editor: ContentEditor, rule: SectionUpkeep, entry: Json, proposed_at: 
         on_behalf_of=None,
         proposed_on=editor.protected.etag,
     )
-
-
-def _is_full(editor: ContentEditor, pending: SectionEditor) -> bool:
-    name, *deeper = pointer(pending.path)
-    return not deeper and len(pending.entries) >= editor.limits.get(name, len(pending.entries) + 1)

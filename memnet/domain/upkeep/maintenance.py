@@ -61,7 +61,6 @@ class MaintenancePlan:
     kept_for_space: int
     """Stale entries that stay because the pending section has no room."""
     content: Json
-    """The content after the operations."""
 
     def counts(self) -> dict[str, int]:
         """Return the number of entries by action."""
@@ -90,7 +89,9 @@ def find_lost(
     pending = profile.pending_sections.get(binding_id)
     sections = {rule.section for rule in maintained} | ({pending} if pending else set())
     missing = [] if _without(before, sections) == _without(plan.content, sections) else [""]
-    waiting = [item["target"].get("value") for item in _proposals(plan.content, pending)]
+    items = [] if pending is None else entries_at(plan.content, pending)
+    targets = [item.get("target") for item in items if isinstance(item, dict)]
+    waiting = [target.get("value") for target in targets if isinstance(target, dict)]
     for rule in maintained:
         found = [*entries_at(plan.content, rule.section), *waiting, *saved]
         if protected.is_durable(rule.section) and not _are_among(found, entries_at(before, rule.section), rule):
@@ -102,11 +103,6 @@ def _are_among(found: list[Json], entries: list[Json], rule: SectionUpkeep) -> b
     same = {canonical(entry) for entry in found}
     said = {entry_identity(entry, rule) for entry in found} - {None}
     return all(canonical(entry) in same or entry_identity(entry, rule) in said for entry in entries)
-
-
-def _proposals(content: Json, pending: str | None) -> list[dict[str, Json]]:
-    items = [] if pending is None else entries_at(content, pending)
-    return [item for item in items if isinstance(item, dict) and isinstance(item.get("target"), dict)]
 
 
 def _without(content: Json, sections: set[str]) -> bytes:
