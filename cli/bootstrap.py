@@ -63,11 +63,9 @@ class Check(Protocol):
 
     async def look(self) -> BootstrapReport:
         """Return the status of everything."""
-        ...
 
     async def create(self) -> BootstrapReport:
         """Create what is missing; return the status of everything."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,8 +60,7 @@ def user_options(command: Callable[Concatenate[UserScope, P], None]) -> Callable
 def optional_user(tenant: str | None, user: str | None) -> UserScope | None:
     """Return the user that --tenant and --user name, or None without both.
 
-    Raises:
-        UsageError: Only one of them is given.
+    Raises UsageError: only one of them is given.
     """
     if (tenant is None) != (user is None):
         raise click.UsageError("--tenant and --user go together")

@@ -30,11 +30,8 @@ async def look_at(
 ) -> AsyncIterator[Prerequisites]:
     """Yield the prerequisites of the services in the settings, with their own connections; nothing is sent yet.
 
-    `search` is that of the service. `receives`: the identity must be able to receive from the queues;
-    `writes_secrets`: it must be able to create secrets.
-
-    Raises:
-        SettingsError.
+    `search` is that of the service. `receives`: the identity must be able to receive from the queues; `writes_secrets`:
+    it must be able to create secrets. Raises SettingsError.
     """
     async with AsyncExitStack() as stack:
         container = await clients.enter_container(stack, settings, clock)

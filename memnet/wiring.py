@@ -70,8 +70,7 @@ DRAIN_SECONDS = 10.0
 async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemetry]:
     """Yield the telemetry of a process, a `part` of the service. Leaving the context delivers what is pending.
 
-    Raises:
-        SettingsError: Before any connection is opened.
+    Raises SettingsError: before any connection is opened.
     """
     async with AsyncExitStack() as stack:
         yield await clients.enter_telemetry(stack, settings, SystemClock(), RandomIds(), part)
@@ -81,10 +80,7 @@ async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemet
 async def connect(settings: Settings, telemetry: Telemetry | None = None) -> AsyncIterator[Service]:
     """Yield the service on Azure or its emulators; nothing is sent before the first call.
 
-    Leaving the context drains the background work.
-
-    Raises:
-        SettingsError, CatalogError: Before any connection is opened.
+    Leaving the context drains the background work. Raises SettingsError, CatalogError: before any connection is opened.
     """
     catalog = load_catalog(
         settings.profiles_dir,

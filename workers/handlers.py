@@ -111,8 +111,7 @@ def _actor(service: Service) -> Actor:
 async def run_timer(name: str, work: Callable[[Service], Awaitable[object]]) -> None:
     """Run the work of a timer and log its report.
 
-    Raises:
-        TimerFailed: The work failed. The text of its error may hold memory, and is left out.
+    Raises TimerFailed: the work failed. The text of its error may hold memory, and is left out.
     """
     try:
         service = await connection.service()

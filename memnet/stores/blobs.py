@@ -41,10 +41,9 @@ class Blobs:
     ) -> StorageETag:
         """Write a blob of a user, as `BlobStorage.put` does, unless the user's memory is being erased.
 
-        The request is dated before the fence is checked. The service refuses a request 15 minutes after its date, so
-        no write arrives later than that after the fence was created.
-
-        Raises ErasureRunning, TenantEnded, StoreConflict, and Unavailable when the outcome is unknown.
+        The request is dated before the fence is checked. The service refuses a request 15 minutes after its date, so no
+        write arrives later than that after the fence was created. Raises ErasureRunning, TenantEnded, StoreConflict,
+        and Unavailable when the outcome is unknown.
         """
         dated = known_at or self.clock.now()
         await self.check(scope)
@@ -85,10 +84,7 @@ class Blobs:
         cursor: str | None,
         metadata: bool = False,
     ) -> Page[Row]:
-        """List a page of the results of `row` for each blob, without None.
-
-        Raises InvalidCursor, Unavailable.
-        """
+        """List a page of the results of `row` for each blob, without None. Raises InvalidCursor, Unavailable."""
         page = await self.storage.list(prefix, limit=limit, cursor=cursor, metadata=metadata)
         return Page(_made(page.items, row), page.next_cursor)
 

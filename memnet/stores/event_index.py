@@ -121,10 +121,8 @@ async def ensure_index(search: Search, ids: IdGenerator) -> Layout:
 async def find_indexes(*, search: Search) -> Sequence[str]:
     """Return the names of the serving index, the one being built, and those a rebuild has yet to drop.
 
-    Some of them may no longer exist. Reads the current records, not the layout that this process remembers.
-
-    Raises:
-        Unavailable.
+    Some of them may no longer exist. Reads the current records, not the layout that this process remembers. Raises
+    Unavailable.
     """
     # In this order: a rebuild that advances in between is covered by its record, which names all its indexes.
     layout = await search.register.read(LAYOUT)
@@ -153,10 +151,7 @@ async def index_events(stored: Sequence[StoredEvent], *, search: Search, ids: Id
 
     The layout is read again afterwards. If it names an index that got no upload, no marker may be deleted. If it does
     not, an index that is announced later is filled from a listing that includes these events: a rebuild waits longer
-    than `fresh_seconds` before it lists them.
-
-    Raises:
-        Unavailable.
+    than `fresh_seconds` before it lists them. Raises Unavailable.
     """
     layout = await ensure_index(search, ids)
     complete = await upload_events(stored, layout.versions, search=search)
@@ -170,10 +165,8 @@ async def upload_events(
     """Upload events to the given indexes; return those that all of them have confirmed with complete content.
 
     When the embedding model fails or an index was built with another one, an event is uploaded without its vector and
-    does not count as complete. Events of users who are being erased are left out and do not count either.
-
-    Raises:
-        Unavailable.
+    does not count as complete. Events of users who are being erased are left out and do not count either. Raises
+    Unavailable.
     """
     vectors = await _embed(stored, versions, search)
     incomplete: set[str] = set()

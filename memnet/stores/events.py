@@ -96,8 +96,7 @@ class EventStore:
 async def read_events(keys: Sequence[EventKey], *, events: EventStore) -> dict[EventKey, StoredEvent | None]:
     """Return the stored events of these keys; None for bytes that are not the event. Missing ones are left out.
 
-    Raises:
-        Unavailable.
+    Raises Unavailable.
     """
     found = zip(keys, await bounded(events.get, keys), strict=True)
     return {key: _loaded(key, data) for key, data in found if data is not None}

@@ -29,8 +29,7 @@ class UserDirectory:
     async def pages(self, tenant_id: str | None) -> AsyncIterator[Sequence[UserScope]]:
         """Yield the users of a tenant, or of all tenants, in name order, a page at a time; a page may be empty.
 
-        Raises:
-            InvalidIdentifier, Unavailable.
+        Raises InvalidIdentifier, Unavailable.
         """
         if tenant_id is not None:
             async for page in pages(partial(self.list_users, tenant_id)):

@@ -202,9 +202,7 @@ async def open_models(
     """Connect to the providers; all of them together have `budget_seconds` for one completion.
 
     `rest_seconds` is how long a failed provider without Retry-After is skipped. Nothing is sent before the first call.
-
-    Raises:
-        ValueError: There is no credential for a provider; the text names it by its number.
+    Raises ValueError: there is no credential for a provider; the text names it by its number.
     """
     async with AsyncExitStack() as stack:
         endpoints = []

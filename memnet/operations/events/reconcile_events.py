@@ -33,8 +33,7 @@ class ReconcileReport:
 async def reconcile_events(service: Service) -> ReconcileReport:
     """Index every event with a pending-index marker. Writers and other reconciliations may run at the same time.
 
-    Raises:
-        Unavailable: The markers cannot be listed, or the storage fails.
+    Raises Unavailable: the markers cannot be listed, or the storage fails.
     """
     report = ReconcileReport()
     async for markers in pages(service.events.list_marked):

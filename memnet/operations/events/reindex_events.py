@@ -49,8 +49,7 @@ log = logging.getLogger(__name__)
 async def get_reindexing(tenant_id: str, *, search: Search) -> Reindexing:
     """Return the record of a tenant's latest reindexing.
 
-    Raises:
-        InvalidIdentifier, SearchUnavailable, ReindexNotFound, Unavailable.
+    Raises InvalidIdentifier, SearchUnavailable, ReindexNotFound, Unavailable.
     """
     stored = await search.register.read(tenant_record(check_identifier("tenant_id", tenant_id)))
     if stored is None:
@@ -62,10 +61,7 @@ async def reindex_events(tenant_id: str, service: Service) -> Reindexing:
     """Send a reindexing of the tenant's events to the workers and return its record.
 
     A running one is returned, a stalled one resumed. If the queue does not accept the job, this process does the work
-    in the background.
-
-    Raises:
-        InvalidIdentifier, SearchUnavailable, Unavailable.
+    in the background. Raises InvalidIdentifier, SearchUnavailable, Unavailable.
     """
     name, now = tenant_record(check_identifier("tenant_id", tenant_id)), service.clock.now()
     stored = await service.search.register.read(name)
@@ -104,10 +100,8 @@ async def _is_sent(tenant_id: str, record: Reindexing, queue: MessageQueue) -> b
 async def resume_reindexing(tenant_id: str, reindex_id: str, service: Service) -> bool:
     """Run a reindexing from its record to its end; return whether there was anything to do.
 
-    A reindexing that is finished, was replaced by another one, or was resumed by another process is left alone.
-
-    Raises:
-        Unavailable: The same call resumes from the last page in the record.
+    A reindexing that is finished, was replaced by another one, or was resumed by another process is left alone. Raises
+    Unavailable: the same call resumes from the last page in the record.
     """
     name = tenant_record(tenant_id)
     stored = await service.search.register.read(name)

@@ -27,10 +27,7 @@ async def search_events(query: EventQuery, *, cursor: str | None, search: Search
     """Return one page of the events that match `query`, best first, or newest first if it has no text.
 
     If the embeddings are unavailable, words alone decide, and `mode` reports it; after pages that were ranked by
-    meaning, Unavailable is raised instead of mixing two orders.
-
-    Raises:
-        InvalidCursor, SearchUnavailable, Unavailable.
+    meaning, Unavailable is raised instead of mixing two orders. Raises InvalidCursor, SearchUnavailable, Unavailable.
     """
     skip, lexical = (0, False) if cursor is None else decode_cursor(query, cursor)
     query = replace(query, skip=skip)

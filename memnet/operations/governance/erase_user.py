@@ -186,9 +186,7 @@ async def erase_blobs(journal: ErasureJournal) -> int:
     """Delete a user's blobs until a full listing finds none that can be deleted; return their number.
 
     Current blobs go first, then their versions and snapshots. Soft-deleted blobs cannot be deleted before they expire;
-    `journal.kept` names them.
-
-    Raises StoreConflict if another process has taken the erasure over, Unavailable.
+    `journal.kept` names them. Raises StoreConflict if another process has taken the erasure over, Unavailable.
     """
     service, scope = journal.service, journal.erasure.scope
     await journal.finish_batch()

@@ -79,10 +79,8 @@ async def place_hold(target: HoldTarget, reason: str, service: Service, *, actor
 async def release_hold(target: HoldTarget, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
     """Release the hold on a user or a tenant, and return which holds still cover it; without a hold, change nothing.
 
-    Releasing a tenant's hold does not release those of its users, nor the other way round.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    Releasing a tenant's hold does not release those of its users, nor the other way round. Raises HistoryCorrupt,
+    Unavailable.
     """
 
     async def release() -> None:
@@ -97,10 +95,8 @@ async def release_hold(target: HoldTarget, reason: str, service: Service, *, act
 async def get_hold(target: HoldTarget, service: Service) -> HoldStatus:
     """Return the holds that cover a user or a tenant, and the history of its own hold.
 
-    A hold on a tenant covers its users. No hold covers a user whose erasure has started.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    A hold on a tenant covers its users. No hold covers a user whose erasure has started. Raises HistoryCorrupt,
+    Unavailable.
     """
     changes = await _changes(target, service)
     covering = changes[-1:]
@@ -114,8 +110,7 @@ async def get_hold(target: HoldTarget, service: Service) -> HoldStatus:
 async def list_holds(tenant_id: str, service: Service) -> Sequence[HoldChange]:
     """List the holds in force on a tenant and on its users: the tenant's own first, then by user.
 
-    Raises:
-        InvalidIdentifier, HistoryCorrupt, Unavailable.
+    Raises InvalidIdentifier, HistoryCorrupt, Unavailable.
     """
     keys = [key async for key in rows(partial(service.holds.list_of_tenant, tenant_id), PAGE)]
     found = [await _newest(target, service) for target in dict.fromkeys(key.target for key in keys)]
