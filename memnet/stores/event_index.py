@@ -4,11 +4,13 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
-from memnet.domain.core.errors import ErasureRunning, Unavailable
+from memnet.domain.core.errors import ErasureRunning, MemnetError, Unavailable
+from memnet.domain.core.metric import SEARCH_DURATION, SEARCH_RESULTS
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.events.event import EventKey, StoredEvent
-from memnet.domain.events.event_search import IndexDocument, Vector
+from memnet.domain.events.event_search import EventQuery, IndexDocument, Vector
 from memnet.domain.events.index_layout import (
     LAYOUT,
     REBUILD,
@@ -19,7 +21,7 @@ from memnet.domain.events.index_layout import (
     load_layout,
     load_reindexing,
 )
-from memnet.ports import Embedder, EventIndex, IdGenerator, IndexMissing, StoreConflict, StoredBlob
+from memnet.ports import Embedder, EventIndex, Hits, IdGenerator, IndexMissing, StoreConflict, StoredBlob, Telemetry
 from memnet.stores.blobs import Blobs
 from memnet.stores.erasures import ErasureStore
 
@@ -82,6 +84,23 @@ class Search:
     fences: ErasureStore
     """Events of users who have a fence are not indexed."""
     embedder: Embedder | None = None
+    telemetry: Telemetry | None = None
+
+    async def find(self, name: str, query: EventQuery, vector: Vector | None) -> Hits:
+        """Search one index, and record how long it takes and what it finds. Raises IndexMissing, Unavailable."""
+        started = perf_counter()
+        try:
+            hits = await self.index.search(name, query, vector)
+        except (MemnetError, IndexMissing) as error:
+            failure = error.code.value if isinstance(error, MemnetError) else "index_missing"
+            if self.telemetry is not None:
+                self.telemetry.record(SEARCH_DURATION, perf_counter() - started, outcome=failure)
+            raise
+        if self.telemetry is not None:
+            outcome = "found" if hits.items else "empty"
+            self.telemetry.record(SEARCH_DURATION, perf_counter() - started, outcome=outcome)
+            self.telemetry.record(SEARCH_RESULTS, len(hits.items), outcome=outcome)
+        return hits
 
     @property
     def model(self) -> str | None:

@@ -9,7 +9,7 @@ from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.events.event import PENDING_MARKERS, EventKey, StoredEvent, load
 from memnet.paging import bounded
 from memnet.ports import ListedBlob, Page, StoreConflict
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,8 @@ class ListedEvent:
     since: datetime
 
 
-class EventStore:
+class EventStore(Store):
     """The events, created once and never changed, and their pending-index markers."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """Keep them in `blobs`."""
-        self._blobs = blobs
 
     async def create(self, key: EventKey, data: bytes) -> None:
         """Create the event.

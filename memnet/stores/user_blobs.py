@@ -9,15 +9,11 @@ from memnet.domain.core import cursor as cursors
 from memnet.domain.core.errors import InvalidCursor
 from memnet.domain.governance.erasure import Found, Whose, is_of, prefixes_of
 from memnet.ports import ListedBlob, Page
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Store
 
 
-class UserStorage:
+class UserStorage(Store):
     """The blobs of a user or a tenant, for an erasure."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """List the blobs in `blobs`."""
-        self._blobs = blobs
 
     async def list(self, scope: Whose, *, limit: int, cursor: str | None) -> Page[Found]:
         """List the blobs, a user's keys first; pages may be short or empty. Raises InvalidCursor, Unavailable."""

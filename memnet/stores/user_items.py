@@ -6,17 +6,13 @@ from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import StorageETag, UserScope, check_identifier
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.ports import Page, StoredBlob
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Store
 
 _SUFFIX = ".json"
 
 
-class ItemStore:
+class ItemStore(Store):
     """The items of users. Reads are strongly consistent, and every write is conditional."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """Keep them in `blobs`."""
-        self._blobs = blobs
 
     async def read(self, key: ItemKey) -> StoredBlob | None:
         """Return an item, or None if it does not exist. Raises Unavailable."""

@@ -212,7 +212,7 @@ async def test_a_failed_search_is_recorded_by_its_code(
     async def fail(*_: object) -> None:
         raise Unavailable(dependency="search")
 
-    monkeypatch.setattr(services.search.index, "_inner", type("Down", (), {"search": fail})())
+    monkeypatch.setattr(services.search.index, "search", fail)
     await client.post(f"{USER}/events:search", json={"query": "tea"})
     assert [tuple(labels.values()) for labels in labels_of(telemetry, "memnet.search.duration")] == [("UNAVAILABLE",)]
 
