@@ -44,18 +44,6 @@ from memnet.domain.core.scope import SEGMENT, Json
 from memnet.domain.core.violations import Problem
 from memnet.domain.governance.migration_check import check_migration, check_migration_examples, check_unambiguous
 
-__all__ = [
-    "RELEASED",
-    "Catalog",
-    "CatalogError",
-    "FileProblem",
-    "load_catalog",
-    "load_migrations",
-    "load_prompts",
-    "load_schemas",
-    "read_released",
-]
-
 RELEASED = "released.json"
 EXAMPLES = ".examples.json"
 

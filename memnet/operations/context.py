@@ -27,11 +27,8 @@ async def assemble_context(command: AssembleContext, service: Service, *, as_sto
 
     Documents have no expired entries and no guidance, except with `as_stored`, which a replay needs. Events, if
     requested, are searched together with the second read; a failed search is reported in the result. An unreadable
-    document is dropped, with its reason.
-
-    Raises:
-        InvalidIdentifier: An explicit id is invalid.
-        ProfileNotFound, ProfileForbidden, Unavailable.
+    document is dropped, with its reason. Raises ProfileNotFound, ProfileForbidden, Unavailable; InvalidIdentifier: an
+    explicit id is invalid.
     """
     profile = service.catalog.profile(command.profile_id)
     if not profile.admits(command.actor.principal):

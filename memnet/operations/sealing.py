@@ -43,11 +43,8 @@ async def rotate_keys(
     is created: data keys that the newest one does not wrap yet are wrapped. A user without data keys gets none.
 
     A user whose keys cannot be unwrapped cannot be written for. With `accept_loss` the one user gets a new data key:
-    data sealed with the older keys stays unreadable unless the tenant's key is restored.
-
-    Raises:
-        InvalidIdentifier, VaultUnavailable, Unavailable.
-        DecryptionFailed: The keys of the one user cannot be unwrapped.
+    data sealed with the older keys stays unreadable unless the tenant's key is restored. Raises InvalidIdentifier,
+    VaultUnavailable, Unavailable; DecryptionFailed: the keys of the one user cannot be unwrapped.
     """
     if user_id is not None:
         renew = partial(_renew, UserScope(tenant_id, user_id), vault, accept_loss)

@@ -48,9 +48,7 @@ class EventIndex(Protocol):
     async def upload(self, name: str, documents: Sequence[IndexDocument]) -> frozenset[str]:
         """Add or replace any number of documents; return the keys of those that were refused.
 
-        Raises:
-            IndexMissing.
-            Unavailable: It is unknown which were written.
+        Raises IndexMissing; Unavailable: it is unknown which were written.
         """
 
     async def delete(self, name: str, keys: Sequence[str]) -> frozenset[str]:

@@ -90,11 +90,7 @@ class SearchReport:
 async def verify_search(tenant_id: str | None, service: Service) -> SearchReport:
     """Compare every stored event with every index document, of one tenant or of all.
 
-    Writes that happen meanwhile may show as differences.
-
-    Raises:
-        SearchUnavailable: There is no index.
-        Unavailable.
+    Writes that happen meanwhile may show as differences. Raises Unavailable; SearchUnavailable: there is no index.
     """
     indexed = await _indexed(tenant_id, service.search)
     report = SearchReport(documents=len(indexed))

@@ -218,11 +218,7 @@ async def _reindex_tenant(tenant_id: str, journal: _Journal, service: Service) -
     """Index the tenant's stored events and delete documents without an event, recording each page.
 
     If the index does not exist, a new one is built for all tenants: an index with one tenant's events would give the
-    others wrong results.
-
-    Raises:
-        StoreConflict: Another process has resumed the reindexing.
-        Unavailable.
+    others wrong results. Raises Unavailable; StoreConflict: another process has resumed the reindexing.
     """
     layout = await ensure_index(service.search, service.ids)
     try:

@@ -126,11 +126,8 @@ async def import_user(
 
     For the archived user, documents and records are restored unchanged. For another user, each document is created by a
     write of `actor` whose evidence names the archive and the source. Existing data is never replaced. Repeating an
-    interrupted call finishes it.
-
-    Raises:
-        ArchiveInvalid, OSError, and what `replace_document` raises: before anything is written.
-        HistoryCorrupt, DecryptionFailed, Unavailable.
+    interrupted call finishes it. Raises HistoryCorrupt, DecryptionFailed, Unavailable; ArchiveInvalid, OSError, and
+    what `replace_document` raises: before anything is written.
     """
     verified = await verify_archive(archive, catalog=service.catalog)
     work = _Import(archive, verified, target, actor, service)

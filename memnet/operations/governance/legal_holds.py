@@ -121,11 +121,8 @@ async def list_holds(tenant_id: str, service: Service) -> Sequence[HoldChange]:
 async def holds_covering(scope: UserScope, service: Service) -> Sequence[HoldChange]:
     """Return the recorded holds over a user, its own first, then the tenant's.
 
-    Retention and erasure call it before they delete anything.
-
-    Raises:
-        HistoryCorrupt: the changes cannot be read or were altered, so that no caller may assume there is no hold.
-        Unavailable.
+    Retention and erasure call it before they delete anything. Raises Unavailable; HistoryCorrupt: the changes cannot be
+    read or were altered, so that no caller may assume there is no hold.
     """
     newest = await bounded(partial(_newest, service=service), targets_over(scope))
     return [change for change in newest if change is not None and change.holds]

@@ -97,11 +97,8 @@ async def retry_conflict(
 ) -> tuple[Conflict, Versions | None]:
     """Record the actor's request, attempt the conflict, and return it, resolved or open.
 
-    The worker's principal writes: the actor does not become the proposer.
-
-    Raises:
-        ConflictClosed: It was resolved or discarded before.
-        InvalidIdentifier, ConflictNotFound, HistoryCorrupt, VaultUnavailable, Unavailable.
+    The worker's principal writes: the actor does not become the proposer. Raises InvalidIdentifier, ConflictNotFound,
+    HistoryCorrupt, VaultUnavailable, Unavailable; ConflictClosed: it was resolved or discarded before.
     """
 
     async def note() -> Job:

@@ -69,11 +69,8 @@ async def send_job(job: Job, *, attempt: int, due: datetime | None, queue: Messa
 async def unmark_job(job: Job, service: Service) -> None:
     """Remove the marker of a finished job, and restore it if the job has become due since.
 
-    Every writer that makes a job due marks it before it changes the record.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
-        ErasureRunning: The marker cannot be restored because the user is being erased.
+    Every writer that makes a job due marks it before it changes the record. Raises HistoryCorrupt, Unavailable;
+    ErasureRunning: the marker cannot be restored because the user is being erased.
     """
     await service.marks.unmark(job)
     if await find_due_job(job, records=service.records) is not None:
