@@ -34,7 +34,8 @@ async def assemble_context(command: AssembleContext, service: Service, *, as_sto
     if not profile.admits(command.actor.principal):
         raise ProfileForbidden()
     bindings = context.by_priority(profile)
-    selected = _explicit(command, bindings)
+    variables = {b.variable() for b in bindings}
+    selected = {n: check_identifier(n, value) for n, value in command.explicit_ids.items() if n in variables}
     first = [b for b in bindings if b.variable() is None or b.variable() in selected]
     fetched = await _fetch(command, first, selected, service.documents)
 
@@ -91,12 +92,6 @@ def _pack_events(
     return context.pack_events(
         found, command.include_events, documents=documents, max_chars_total=command.max_chars_total
     )
-
-
-def _explicit(command: AssembleContext, bindings: Sequence[Binding]) -> dict[str, str]:
-    """Return the given ids of the profile's variables; other ids are ignored."""
-    variables = {b.variable() for b in bindings}
-    return {n: check_identifier(n, value) for n, value in command.explicit_ids.items() if n in variables}
 
 
 async def _fetch(

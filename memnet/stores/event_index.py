@@ -61,9 +61,7 @@ class SearchRegister:
     async def write(self, name: str, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
         """Write a record if its tag is `replaces`, or, with None, if it does not exist; return the new tag.
 
-        Raises:
-            StoreConflict: The record has another tag.
-            Unavailable: The outcome is unknown.
+        Raises StoreConflict, and Unavailable when the outcome is unknown.
         """
         self._asked_at = None if name == LAYOUT else self._asked_at
         tag = await self._blobs.storage.put(_name(name), data, replaces=replaces)

@@ -57,11 +57,7 @@ class EventStore(Store):
         return await self._blobs.rows(f"{scope.prefix}events/", _listed, limit=limit, cursor=cursor)
 
     async def delete(self, key: EventKey, *, known_at: datetime | None = None) -> None:
-        """Delete the event, not its markers; deleting a missing one succeeds.
-
-        `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
-        minutes after it. Raises Unavailable.
-        """
+        """Delete the event, not its markers, as `BlobStorage.delete` does. Raises Unavailable."""
         await self._blobs.storage.delete(key.blob_name, known_at=known_at)
 
     async def mark(self, key: EventKey, mark_id: str) -> None:

@@ -26,11 +26,7 @@ class ItemStore(Store):
         return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces)
 
     async def delete(self, key: ItemKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
-        """Delete an item, with `tag` only if that is its tag; deleting a missing one succeeds.
-
-        `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
-        minutes after it. Raises StoreConflict if it has another tag, Unavailable when the outcome is unknown.
-        """
+        """Delete an item as `BlobStorage.delete` does. Raises StoreConflict, Unavailable."""
         await self._blobs.storage.delete(key.blob_name, tag=tag, known_at=known_at)
 
     async def list(self, scope: UserScope, kind: ItemKind, *, limit: int, cursor: str | None) -> Page[ItemKey]:

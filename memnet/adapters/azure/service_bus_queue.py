@@ -229,15 +229,12 @@ async def open_client(url: str, *, key: str | None, retries: int) -> AsyncIterat
         credential = DefaultAzureCredential()
         client = ServiceBusClient(address.hostname, credential, **options)
     else:
-        client = ServiceBusClient.from_connection_string(_connection_string(address, key), **options)
+        emulator = "" if address.port is None else "UseDevelopmentEmulator=true;"
+        parts = f"Endpoint=sb://{address.netloc};SharedAccessKeyName={KEY_NAME};SharedAccessKey={key};{emulator}"
+        client = ServiceBusClient.from_connection_string(parts, **options)
     try:
         async with client:
             yield client
     finally:
         if credential is not None:
             await credential.close()
-
-
-def _connection_string(address: SplitResult, key: str) -> str:
-    emulator = "" if address.port is None else "UseDevelopmentEmulator=true;"
-    return f"Endpoint=sb://{address.netloc};SharedAccessKeyName={KEY_NAME};SharedAccessKey={key};{emulator}"

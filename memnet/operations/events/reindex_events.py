@@ -37,9 +37,9 @@ from memnet.domain.events.index_layout import (
     load_reindexing,
     tenant_record,
 )
-from memnet.ports import EventHit, IndexMissing, MessageQueue, StoreConflict
+from memnet.ports import IndexMissing, MessageQueue, StoreConflict
 from memnet.service import Service
-from memnet.stores import EventStore, Search, ensure_index, index_events, read_events, upload_events
+from memnet.stores import Search, ensure_index, index_events, read_events, upload_events
 
 PAGE = 1000
 DOCUMENTS = 500
@@ -245,14 +245,10 @@ async def _delete_orphans(tenant_id: str, service: Service) -> int:
     name = (await ensure_index(service.search, service.ids)).serving.name
     while True:
         hits = await service.search.index.list(name, tenant_id, limit=DOCUMENTS, after=after)
-        orphans = await _orphans(hits, service.events)
+        keys = {hit.key: event.key for hit in hits if (event := load(hit.data)) is not None}
+        found = {key.index_key for key in await read_events(list(keys.values()), events=service.events)}
+        orphans = [hit.key for hit in hits if hit.key not in found]
         removed += len(orphans) - len(await service.search.index.delete(name, orphans)) if orphans else 0
         if len(hits) < DOCUMENTS:
             return removed
         after = hits[-1].key
-
-
-async def _orphans(hits: Sequence[EventHit], events: EventStore) -> list[str]:
-    keys = {hit.key: event.key for hit in hits if (event := load(hit.data)) is not None}
-    found = {key.index_key for key in await read_events(list(keys.values()), events=events)}
-    return [hit.key for hit in hits if hit.key not in found]
