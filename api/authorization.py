@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from api.identity import Identity, TokenValidator
-from memnet.domain.core.access import Reason, permit, permit_anywhere, permit_history
+from memnet.domain.core.access import permit, permit_anywhere, permit_history
 from memnet.domain.core.errors import RouteNotFound
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope, check_identifier
 from memnet.service import Service
@@ -49,10 +49,6 @@ class UserCall(ServiceCall):
     """An authorized request for an operation on one user's memory."""
 
     scope: UserScope
-
-    def authorize_reason(self, reason: Reason) -> None:
-        """Check the role that a patch's reason requires. Raises RoleRequired."""
-        permit(self.operation, self.actor, self.identity.tenants, self.scope.tenant_id, reason)
 
     def document_key(self) -> DocumentKey:
         """Return the document that the path names. Raises InvalidIdentifier."""

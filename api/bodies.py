@@ -159,8 +159,6 @@ SnapshotBody = Conversation
 class SearchBody(Body):
     """A search in a user's events. Without a query it lists all events, newest first."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=False)
-
     query: Annotated[str, Field(max_length=MAX_QUERY)] | None = None
     top_k: Annotated[Integer, Field(ge=1, le=100)] = 10
     since: Annotated[Time | None, Field(alias="from", description="Events at or after this time.")] = None

@@ -6,9 +6,7 @@ The page calls this API with the operator's own token; see docs/decisions/0030.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from types import MappingProxyType
+from pathlib import Path
 from typing import Final
 
 from fastapi import FastAPI
@@ -81,16 +79,11 @@ def _response(request: Request, file: _File, headers: Mapping[str, str]) -> Resp
 
 def _bundle() -> Mapping[str, _File]:
     """Return every file by its path below the bundle's folder."""
+    folder = Path(__file__).parent / "console"
     found: dict[str, _File] = {}
-    _read(files("api") / "console", "", found)
-    return MappingProxyType(found)
-
-
-def _read(folder: Traversable, prefix: str, found: dict[str, _File]) -> None:
-    for entry in folder.iterdir():
-        name = f"{prefix}{entry.name}"
-        if entry.is_dir():
-            _read(entry, f"{name}/", found)
-        elif (kind := f".{entry.name.rpartition('.')[2]}") in MEDIA_TYPES:
-            body = entry.read_bytes()
-            found[name] = _File(body, MEDIA_TYPES[kind], ETag(f'"{sha256(body).hexdigest()[:32]}"'))
+    for file in folder.rglob("*"):
+        if file.suffix in MEDIA_TYPES:
+            body = file.read_bytes()
+            etag = ETag(f'"{sha256(body).hexdigest()[:32]}"')
+            found[file.relative_to(folder).as_posix()] = _File(body, MEDIA_TYPES[file.suffix], etag)
+    return found

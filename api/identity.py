@@ -94,9 +94,10 @@ class TokenValidator:
         except jwt.PyJWTError as error:
             raise Unauthenticated(reason=_REASONS.get(type(error), "malformed")) from error
         expires = _check_lifetime(claims, now)
+        tenants = claims.get(self._tenant_claim, [])
         identity = Identity(
             Actor(_principal(claims), _strings(claims.get("roles", []))),
-            _strings(_as_list(claims.get(self._tenant_claim, []))),
+            _strings([tenants] if isinstance(tenants, str) else tenants),
         )
         return _Verified(identity, key_id, key, expires)
 
@@ -159,10 +160,6 @@ def _principal(claims: dict[str, Any]) -> str:
     if not isinstance(principal, str) or not 0 < len(principal) <= MAX_PRINCIPAL_LENGTH or is_reserved(principal):
         raise Unauthenticated(reason="principal")
     return principal
-
-
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
 
 
 def _strings(value: Any) -> frozenset[str]:

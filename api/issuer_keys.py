@@ -32,11 +32,9 @@ class KeySource(Protocol):
 
     async def find(self, key_id: str) -> RSAPublicKey | None:
         """Return the key; None if the issuer has no such key. Raises Unavailable if the issuer does not answer."""
-        ...
 
     async def check(self) -> None:
         """Raise Unavailable unless there are keys to verify tokens with."""
-        ...
 
 
 class IssuerKeys:

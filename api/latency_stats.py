@@ -4,6 +4,7 @@ Percentiles come from a histogram whose buckets grow by 10 %: they are at most 1
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -33,26 +34,24 @@ _LAST_BUCKET: Final = 150
 class _Tally:
     """Requests of one or more operations in a period."""
 
-    statuses: dict[int | None, int] = field(default_factory=dict)
-    buckets: dict[int, int] = field(default_factory=dict)
+    statuses: Counter[int | None] = field(default_factory=Counter)
+    buckets: Counter[int] = field(default_factory=Counter)
     longest_ms: float = 0.0
 
     def add(self, status: int | None, ms: float) -> None:
-        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self.statuses[status] += 1
         bucket = 0 if ms <= _FIRST_MS else min(_LAST_BUCKET, math.ceil(math.log(ms / _FIRST_MS) / _STEP))
-        self.buckets[bucket] = self.buckets.get(bucket, 0) + 1
+        self.buckets[bucket] += 1
         self.longest_ms = max(self.longest_ms, ms)
 
     def merge(self, other: "_Tally") -> None:
-        for status, count in other.statuses.items():
-            self.statuses[status] = self.statuses.get(status, 0) + count
-        for bucket, count in other.buckets.items():
-            self.buckets[bucket] = self.buckets.get(bucket, 0) + count
+        self.statuses.update(other.statuses)
+        self.buckets.update(other.buckets)
         self.longest_ms = max(self.longest_ms, other.longest_ms)
 
     @property
     def count(self) -> int:
-        return sum(self.statuses.values())
+        return self.statuses.total()
 
     def times(self) -> dict[str, float | None]:
         return {f"p{share}_ms": self._percentile(share) for share in (50, 95, 99)}
@@ -73,7 +72,6 @@ class LatencyStats:
     """A ring of minutes, bounded by the number of operations and statuses."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start empty."""
         self._clock = clock
         self._started = clock.now()
         self._ring: list[tuple[int, dict[str, _Tally]]] = [(-1, {})] * MINUTES
@@ -86,10 +84,7 @@ class LatencyStats:
             tallies = {}
             self._ring[minute % MINUTES] = (minute, tallies)
         name = operation if operation is not None and operation in ROLES else OTHER
-        tally = tallies.get(name)
-        if tally is None:
-            tally = tallies[name] = _Tally()
-        tally.add(status, seconds * 1000)
+        tallies.setdefault(name, _Tally()).add(status, seconds * 1000)
 
     def report(self, minutes: int) -> dict[str, Any]:
         """Return the counts of the last `minutes`, including the current one."""
@@ -134,7 +129,7 @@ def _point(minute: int, tallies: dict[str, _Tally]) -> dict[str, Any]:
         "requests": whole.count,
         **whole.times(),
         "writes": writes.count,
-        "stale_writes": writes.statuses.get(STALE, 0),
+        "stale_writes": writes.statuses[STALE],
         "failures": sum(count for status, count in whole.statuses.items() if status is not None and status >= 500),
     }
 

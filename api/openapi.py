@@ -223,10 +223,6 @@ def _error_response(codes: list[ErrorCode]) -> Schema:
     return {"description": "\n\n".join(lines), "content": {"application/json": {"schema": schema}}}
 
 
-def _messages() -> dict[ErrorCode, str]:
-    kinds = [kind for child in MemnetError.__subclasses__() for kind in (child, *child.__subclasses__())]
-    return {kind.code: " ".join((getdoc(kind) or "").split()) for kind in kinds}
-
-
-MESSAGES: Mapping[ErrorCode, str] = _messages()
+_KINDS = [kind for child in MemnetError.__subclasses__() for kind in (child, *child.__subclasses__())]
+MESSAGES: Mapping[ErrorCode, str] = {kind.code: " ".join((getdoc(kind) or "").split()) for kind in _KINDS}
 """Each code's message: the docstring of its class."""

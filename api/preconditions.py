@@ -29,7 +29,11 @@ def write_precondition(headers: Headers) -> Precondition:
         raise PreconditionRequired()
     if if_match and if_none_match:
         raise InvalidPrecondition()
-    return _if_absent(if_none_match) if if_none_match else _if_match(if_match)
+    if if_match:
+        return _if_match(if_match)
+    if [value.strip() for value in if_none_match] != ["*"]:
+        raise InvalidPrecondition()
+    return IfAbsent()
 
 
 def delete_precondition(headers: Headers) -> IfMatch:
@@ -88,9 +92,3 @@ def _if_match(values: list[str]) -> IfMatch:
     if len(values) == 1 and _BARE_TAG.fullmatch(value):
         return IfMatch(ETag(f'"{value}"'))
     raise InvalidPrecondition()
-
-
-def _if_absent(values: list[str]) -> IfAbsent:
-    if [value.strip() for value in values] != ["*"]:
-        raise InvalidPrecondition()
-    return IfAbsent()

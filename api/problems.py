@@ -153,15 +153,12 @@ def _allowed_methods(request: Request) -> list[str]:
 def _headers(error: MemnetError) -> dict[str, str]:
     status = STATUS[error.code]
     if status == 401:
-        return {"WWW-Authenticate": _challenge(error)}
+        # RFC 6750, section 3: no error code for a request without a token.
+        reason = error.details.get("reason")
+        description = f' error="invalid_token", error_description="{reason}"' if reason else ""
+        return {"WWW-Authenticate": f"Bearer{description}"}
     if error.code in (ErrorCode.ROLE_REQUIRED, ErrorCode.TENANT_FORBIDDEN):
         return {"WWW-Authenticate": 'Bearer error="insufficient_scope"'}
     if status in (429, 503):
         return {"Retry-After": str(error.details.get("retry_after", RETRY_AFTER_SECONDS))}
     return {}
-
-
-def _challenge(error: MemnetError) -> str:
-    """RFC 6750, section 3: no error code for a request without a token."""
-    reason = error.details.get("reason")
-    return f'Bearer error="invalid_token", error_description="{reason}"' if reason else "Bearer"

@@ -9,6 +9,7 @@ from starlette.requests import Request
 
 from memnet.domain.core.canonical_json import parse
 from memnet.domain.core.errors import BodyTooLarge, MalformedRequest, RequestTimeout, UnsupportedMediaType
+from memnet.domain.core.json_patch import pointer_text
 
 _JSON_TYPE = re.compile(r'application/json *(?:; *charset *= *"?utf-8"? *)?', re.IGNORECASE)
 """RFC 8259, sections 8.1 and 11: JSON is sent in UTF-8, and the media type has no charset; some clients send one."""
@@ -76,8 +77,7 @@ def _problems(error: ValidationError) -> list[dict[str, str]]:
     if error.error_count() > MAX_FAULTS:
         return []
     faults = error.errors(include_url=False, include_context=False, include_input=False)
-    return [{"pointer": _pointer(fault["loc"]), "reason": fault["msg"]} for fault in faults[:MAX_PROBLEMS]]
-
-
-def _pointer(location: tuple[int | str, ...]) -> str:
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in location)
+    return [
+        {"pointer": pointer_text([str(step) for step in fault["loc"]]), "reason": fault["msg"]}
+        for fault in faults[:MAX_PROBLEMS]
+    ]

@@ -84,7 +84,6 @@ class Authorize(Protocol[C_co]):
 
     async def __call__(self, request: Request, operation: str, /) -> C_co:
         """Return the authorized call."""
-        ...
 
 
 class Routes(Generic[C]):

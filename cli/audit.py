@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from cli import storage
-from cli.options import FILE, IDENTIFIER, NEW_FILE, optional_user, user_options
+from cli.options import FILE, IDENTIFIER, NEW_FILE, optional_user, read_public_keys, user_options
 from cli.output import count, document_of, exit_unless, print_columns, user_of
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import DocumentKey, UserScope
-from memnet.domain.core.signature import PublicKey, PublicKeys, by_id, from_pem, to_pem
+from memnet.domain.core.signature import PublicKey, to_pem
 from memnet.domain.documents.audit_record import Version
 from memnet.domain.history.checkpoint_verification import CheckpointReport
 from memnet.domain.history.reconstruction import VerifiedHistory, Visit
@@ -22,10 +22,7 @@ from memnet.service import Service
 
 @click.group()
 def audit() -> None:
-    """Audit records: verify that histories are intact, sign checkpoints of them, and rebuild earlier versions.
-
-    Uses the storage and the vault of the MEMNET_* settings, else those of the local stack that runs here.
-    """
+    """Audit records: verify that histories are intact, sign checkpoints of them, and rebuild earlier versions."""
 
 
 @audit.command()
@@ -46,7 +43,7 @@ def verify(scope: UserScope, public_key: Path | None, expect_checkpoint: Path | 
     Prints one line a document: name, number of changes, and "ok" or the first broken change and the reason; then one
     line about the checkpoints. Exits with 0, or 1 if anything is broken, cannot be read or cannot be checked.
     """
-    keys = None if public_key is None else _public_keys(public_key)
+    keys = None if public_key is None else read_public_keys(public_key)
     expected = expect_checkpoint.read_bytes().strip() if expect_checkpoint else None
     checkpoints, found = storage.run(
         lambda service: verify_history(scope, service, public_keys=keys, expected=expected)
@@ -148,13 +145,6 @@ def keys_(rotate: bool) -> None:
         click.echo(f"# {key.key_id}\n{to_pem(key)}", nl=False)
     if not found:
         raise click.ClickException("there is no key yet; the first signature creates one")
-
-
-def _public_keys(file: Path) -> PublicKeys:
-    try:
-        return by_id(from_pem(file.read_text("utf-8")))
-    except ValueError as error:
-        raise click.BadParameter(f"{file}: {error}", param_hint="--public-key") from error
 
 
 def _describe(report: CheckpointReport) -> str:

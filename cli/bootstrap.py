@@ -1,9 +1,8 @@
 """`memnet doctor` checks what the service needs; `memnet bootstrap` also creates what it can create itself."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import click
 
@@ -11,7 +10,6 @@ from cli import storage
 from cli.output import exit_unless
 from memnet.domain.core.prerequisite import BootstrapReport, PrerequisiteStatus
 from memnet.operations.service.bootstrap import bootstrap as run_bootstrap
-from memnet.ports import Prerequisites
 from memnet.prerequisites import look_at
 from memnet.service import Service
 
@@ -40,8 +38,7 @@ def doctor(identity: str, vault_read_only: bool, wait: int) -> None:
 
     Checks the container, the index, the queues, the vault, the catalog, every right the service must have, each with
     the smallest call that needs it, and how long the storage keeps deleted blobs. `memnet bootstrap` creates what is
-    missing. Uses the services of the MEMNET_* settings, else those of the local stack that runs here. Exits with 0 if
-    all is ready, else 1.
+    missing. Exits with 0 if all is ready, else 1.
     """
     _run(identity, vault_read_only, wait, apply=False)
 
@@ -58,38 +55,8 @@ def bootstrap(identity: str, vault_read_only: bool, wait: int) -> None:
     _run(identity, vault_read_only, wait, apply=True)
 
 
-class Check(Protocol):
-    """Checks the prerequisites, or creates the missing ones."""
-
-    async def look(self) -> BootstrapReport:
-        """Return the status of everything."""
-        ...
-
-    async def create(self) -> BootstrapReport:
-        """Create what is missing; return the status of everything."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """Runs the bootstrap operation, and prints its reports."""
-
-    service: Service
-    prerequisites: Prerequisites
-
-    async def look(self) -> BootstrapReport:
-        return await run_bootstrap(
-            self.service, apply=False, prerequisites=self.prerequisites, texts=self.service.documents.texts
-        )
-
-    async def create(self) -> BootstrapReport:
-        report = await run_bootstrap(
-            self.service, apply=True, prerequisites=self.prerequisites, texts=self.service.documents.texts
-        )
-        for subject in report.created:
-            click.echo(f"created      {subject}")
-        _show(report)
-        return report
+Check = Callable[[bool], Awaitable[BootstrapReport]]
+"""Returns the status of everything; with True, creates first what is missing, and prints it."""
 
 
 def _run(identity: str, vault_read_only: bool, wait: int, *, apply: bool) -> None:
@@ -98,11 +65,20 @@ def _run(identity: str, vault_read_only: bool, wait: int, *, apply: bool) -> Non
         async with look_at(
             service.settings, service.clock, service.search, receives=receives, writes_secrets=writes_secrets
         ) as prerequisites:
-            check = _Check(service, prerequisites)
-            report = await check.look()
+
+            async def check(creates: bool) -> BootstrapReport:
+                texts = service.documents.texts
+                found = await run_bootstrap(service, apply=creates, prerequisites=prerequisites, texts=texts)
+                for subject in found.created:
+                    click.echo(f"created      {subject}")
+                if creates:
+                    _show(found)
+                return found
+
+            report = await check(False)
             _show(report)
             if apply and report.to_create:
-                report = await check.create()
+                report = await check(True)
             return await _until_ready(check, report, apply=apply, seconds=wait)
 
     exit_unless(storage.run(operation).ready)
@@ -115,9 +91,9 @@ async def _until_ready(check: Check, report: BootstrapReport, *, apply: bool, se
     deadline = now() + seconds
     while not report.ready and now() < deadline:
         await asyncio.sleep(PAUSE_SECONDS)
-        found = await check.look()
+        found = await check(False)
         if apply and found.to_create:
-            report = await check.create()
+            report = await check(True)
         elif found.findings != report.findings:
             _show(found)
             report = found

@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from cli import storage
-from cli.options import ACTOR, FILE, IDENTIFIER, any_tenant_option, optional_user, tenant_option
+from cli.options import ACTOR, FILE, IDENTIFIER, any_tenant_option, optional_user, read_public_keys, tenant_option
 from cli.output import count, exit_unless, user_of
 from memnet.domain.core.canonical_json import canonical, parse
 from memnet.domain.core.errors import HistoryCorrupt, MalformedRequest
 from memnet.domain.core.scope import Actor, Json, UserScope
-from memnet.domain.core.signature import PublicKeys, by_id, from_pem
+from memnet.domain.core.signature import PublicKeys
 from memnet.domain.governance import tenant_erasure
 from memnet.domain.governance.erasure import Status
 from memnet.domain.governance.erasure_receipt import Receipt, is_signed, read_receipt
@@ -26,10 +26,7 @@ NOT_SIGNED = "the receipt is not signed by any of these keys"
 
 @click.group()
 def erasure() -> None:
-    """Erasures: delete everything stored of a user or of a tenant, with a signed receipt.
-
-    Uses the services of the MEMNET_* settings, else those of the local stack that runs here.
-    """
+    """Erasures: delete everything stored of a user or of a tenant, with a signed receipt."""
 
 
 @erasure.command("list")
@@ -112,10 +109,7 @@ def verify(receipt: Path, public_key: Path, tenant: str | None, user: str | None
     one: read what remains.
     """
     scope = optional_user(tenant, user)
-    try:
-        keys = by_id(from_pem(public_key.read_text(encoding="utf-8")))
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    keys = read_public_keys(public_key)
     try:
         # Tools that copy a receipt from a response may indent it.
         data = canonical(parse(receipt.read_bytes()))

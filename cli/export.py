@@ -28,9 +28,8 @@ T = TypeVar("T")
 def export(scope: UserScope, out: Path, with_snapshots: bool, actor: Actor | None) -> None:
     """Write a user's documents, audit records, events, conflicts, replays and accesses into one archive.
 
-    docs/export.md describes it. The archive holds memory unencrypted; only its owner can read the file. Uses the
-    services of the MEMNET_* settings, else those of the local stack that runs here. Exits with 0, or 1 if something
-    stored is broken or cannot be read: then no file is written.
+    docs/export.md describes it. The archive holds memory unencrypted; only its owner can read the file. Exits with 0,
+    or 1 if something stored is broken or cannot be read: then no file is written.
     """
     if with_snapshots != (actor is not None):
         raise click.UsageError("--with-snapshots and --actor go together")
@@ -61,8 +60,8 @@ def import_(scope: UserScope, file: Path, actor: Actor, dry_run: bool) -> None:
 
     For the user whose archive it is, documents and records are restored unchanged. For another user or tenant, each
     document is created by an audited write of --actor, whose evidence names the archive and the source: keep the
-    archive, because only it holds the old records. Run the command again to finish an interrupted import. Uses the
-    same services as export. Exits with 0, or 1 if the archive is invalid, or if another item has the name of any part.
+    archive, because only it holds the old records. Run the command again to finish an interrupted import. Exits with 0,
+    or 1 if the archive is invalid, or if another item has the name of any part.
     """
 
     async def operation(service: Service) -> ImportReport:

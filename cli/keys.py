@@ -12,10 +12,7 @@ from memnet.stores import read_data_keys
 
 @click.group()
 def keys() -> None:
-    """Encryption keys: every user has data keys, which the tenant's key in the vault wraps.
-
-    Uses the storage and the vault of the MEMNET_* settings, else those of the local stack that runs here.
-    """
+    """Encryption keys: every user has data keys, which the tenant's key in the vault wraps."""
 
 
 @keys.command()

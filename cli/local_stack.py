@@ -20,8 +20,7 @@ class LocalStack:
 def find(start: Path | None = None) -> LocalStack:
     """Return the stack that runs in `start` (default: the current directory) or in a directory above.
 
-    Raises:
-        ClickException: There is none, or its file cannot be read. Exit code 1.
+    Raises ClickException: there is none, or its file cannot be read. Exit code 1.
     """
     here = (start or Path.cwd()).resolve()
     for directory in (here, *here.parents):

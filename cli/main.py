@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="memnet", message="%(prog)s %(version)s")
 def main() -> None:
-    """Operate a memnet service."""
+    """Operate a memnet service: that of the MEMNET_* settings, else the local stack that runs here."""
 
 
 def run() -> None:

@@ -95,8 +95,7 @@ _actor = click.option(
 def migrate() -> None:
     """Migrations: convert documents into others, or into another version of themselves.
 
-    Of one user, of a tenant, or of all. Uses the storage of the MEMNET_* settings, else that of the local stack that
-    runs here.
+    Of one user, of a tenant, or of all.
     """
 
 

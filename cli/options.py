@@ -9,6 +9,7 @@ import click
 
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import Actor, UserScope, check_identifier
+from memnet.domain.core.signature import PublicKeys, by_id, from_pem
 
 P = ParamSpec("P")
 
@@ -60,9 +61,16 @@ def user_options(command: Callable[Concatenate[UserScope, P], None]) -> Callable
 def optional_user(tenant: str | None, user: str | None) -> UserScope | None:
     """Return the user that --tenant and --user name, or None without both.
 
-    Raises:
-        UsageError: Only one of them is given.
+    Raises UsageError: only one of them is given.
     """
     if (tenant is None) != (user is None):
         raise click.UsageError("--tenant and --user go together")
     return None if tenant is None or user is None else UserScope(tenant, user)
+
+
+def read_public_keys(file: Path) -> PublicKeys:
+    """Return the keys in a PEM file, by id. Raises BadParameter."""
+    try:
+        return by_id(from_pem(file.read_text("utf-8")))
+    except ValueError as error:
+        raise click.BadParameter(f"{file}: {error}", param_hint="--public-key") from error

@@ -23,10 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 @click.group()
 def pending() -> None:
-    """Pending items: proposals that wait until another principal confirms them.
-
-    Uses the storage of the MEMNET_* settings, else that of the local stack that runs here.
-    """
+    """Pending items: proposals that wait until another principal confirms them."""
 
 
 @pending.command("list")

@@ -16,10 +16,7 @@ from memnet.operations.governance.retention import apply_retentions
 
 @click.group()
 def retention() -> None:
-    """Retention: delete data past the retention periods of the profiles and the organisation.
-
-    Uses the services of the MEMNET_* settings, else those of the local stack that runs here.
-    """
+    """Retention: delete data past the retention periods of the profiles and the organisation."""
 
 
 @retention.command()
@@ -51,10 +48,7 @@ def apply(tenant: str, dry_run: bool, as_of: str | None) -> None:
 
 @click.group("legal-hold")
 def legal_hold() -> None:
-    """Legal holds: while one is in force, nothing of its user or tenant is deleted. They are placed over the API.
-
-    Uses the storage of the MEMNET_* settings, else that of the local stack that runs here.
-    """
+    """Legal holds: while one is in force, nothing of its user or tenant is deleted. They are placed over the API."""
 
 
 @legal_hold.command("list")

@@ -12,10 +12,7 @@ from memnet.ports import StoreConflict
 
 @click.group()
 def search() -> None:
-    """The search index: derived from the stored events, and rebuilt from them at any time.
-
-    Uses the storage and the search service of the MEMNET_* settings, else those of the local stack that runs here.
-    """
+    """The search index: derived from the stored events, and rebuilt from them at any time."""
 
 
 @search.command()

@@ -20,8 +20,7 @@ T = TypeVar("T")
 def run(operation: Callable[[Service], Awaitable[T]]) -> T:
     """Connect, run `operation`, and disconnect.
 
-    Raises:
-        ClickException: The settings, the storage or the operation failed; the message says why. Exit code 1.
+    Raises ClickException: the settings, the storage or the operation failed; the message says why. Exit code 1.
     """
     try:
         found = _settings()

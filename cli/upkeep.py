@@ -11,7 +11,7 @@ from cli.options import user_options
 from cli.output import document_of, exit_unless
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
-from memnet.domain.upkeep.maintenance import EntryAction, Step
+from memnet.domain.upkeep.maintenance import EntryAction
 from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.upkeep import MaintenanceResult, Outcome, compact_document, refresh_document
 from memnet.paging import rows
@@ -35,8 +35,7 @@ def compact(scope: UserScope, dry_run: bool) -> None:
     """Merge duplicate entries, remove expired ones, and trim sections of full documents.
 
     By the upkeep rules of the profiles, for all documents of a user. Prints one line a document that changes, and with
-    --dry-run one line an entry. A worker does the same regularly. Uses the storage of the MEMNET_* settings, else that
-    of the local stack that runs here. Exits with 0, or 1 if a change was refused.
+    --dry-run one line an entry. A worker does the same regularly. Exits with 0, or 1 if a change was refused.
     """
     _maintain(scope, compact_document, dry_run)
 
@@ -78,7 +77,12 @@ def _show(key: DocumentKey, result: MaintenanceResult, dry_run: bool) -> None:
     click.echo(f"{document_of(key)} ({result.profile_id}): {_describe(result, kept_for_space)}")
     if dry_run and result.plan is not None:
         for step in result.plan.steps:
-            _show_step(step)
+            click.echo(f"  {step.action}")
+            click.echo(f"  - {step.section} {canonical(step.entry).decode()}")
+            if step.action is EntryAction.MERGED:
+                click.echo(f"  = {step.section} {canonical(step.into).decode()}")
+            elif step.action is EntryAction.STALE:
+                click.echo(f"  + pending {canonical(step.into).decode()}")
 
 
 def _describe(result: MaintenanceResult, kept_for_space: int) -> str:
@@ -92,15 +96,6 @@ def _describe(result: MaintenanceResult, kept_for_space: int) -> str:
     return ", ".join(parts)
 
 
-def _show_step(step: Step) -> None:
-    click.echo(f"  {step.action}")
-    click.echo(f"  - {step.section} {canonical(step.entry).decode()}")
-    if step.action is EntryAction.MERGED:
-        click.echo(f"  = {step.section} {canonical(step.into).decode()}")
-    elif step.action is EntryAction.STALE:
-        click.echo(f"  + pending {canonical(step.into).decode()}")
-
-
 @click.group()
 def outbox() -> None:
     """Outboxes: the audit records in a document that are not copied to the audit log yet."""
@@ -110,9 +105,8 @@ def outbox() -> None:
 def flush() -> None:
     """Copy waiting audit records to the audit log, once, and trim the documents.
 
-    A worker does the same every few minutes. Documents written within the last minute are skipped. Uses the storage of
-    the MEMNET_* settings, else that of the local stack that runs here. Exits with 0, or 1 if a record was altered or
-    the storage failed.
+    A worker does the same every few minutes. Documents written within the last minute are skipped. Exits with 0, or 1
+    if a record was altered or the storage failed.
     """
     report = storage.run(sweep_outboxes)
     click.echo(

@@ -13,7 +13,7 @@ migrations/<migration_id>.examples.json        [{"sources": {...}, "targets": [.
 migrations/released.json                       {"<migration_id>": SHA-256}
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,23 +44,12 @@ from memnet.domain.core.scope import SEGMENT, Json
 from memnet.domain.core.violations import Problem
 from memnet.domain.governance.migration_check import check_migration, check_migration_examples, check_unambiguous
 
-__all__ = [
-    "RELEASED",
-    "Catalog",
-    "CatalogError",
-    "FileProblem",
-    "load_catalog",
-    "load_migrations",
-    "load_prompts",
-    "load_schemas",
-    "read_released",
-]
-
 RELEASED = "released.json"
 EXAMPLES = ".examples.json"
 
 SchemaKey = tuple[str, str]
 PromptKey = tuple[str, str]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,27 +132,17 @@ def load_catalog(
 
 def load_schemas(schemas_dir: Path) -> Mapping[SchemaKey, Schema]:
     """Read and check the schemas alone. Raises CatalogError with every problem of every file."""
-    reading = _Reading()
-    schemas, _ = _read_schemas(reading, schemas_dir)
-    reading.stop()
-    return schemas
+    return _checked(lambda reading: _read_schemas(reading, schemas_dir)[0])
 
 
 def load_prompts(prompts_dir: Path) -> Mapping[PromptKey, Prompt]:
     """Read and check the prompts alone. Raises CatalogError with every problem of every file."""
-    reading = _Reading()
-    prompts, _ = _read_prompts(reading, prompts_dir)
-    reading.stop()
-    return prompts
+    return _checked(lambda reading: _read_prompts(reading, prompts_dir)[0])
 
 
 def load_migrations(migrations_dir: Path, schemas_dir: Path) -> Mapping[str, Migration]:
     """Read and check the migrations and the schemas they name. Raises CatalogError with every problem of every file."""
-    reading = _Reading()
-    schemas, _ = _read_schemas(reading, schemas_dir)
-    migrations = _read_migrations(reading, migrations_dir, schemas)
-    reading.stop()
-    return migrations
+    return _checked(lambda reading: _read_migrations(reading, migrations_dir, _read_schemas(reading, schemas_dir)[0]))
 
 
 def read_released(directory: Path) -> dict[str, str]:
@@ -171,10 +150,15 @@ def read_released(directory: Path) -> dict[str, str]:
 
     Raises CatalogError.
     """
+    return _checked(lambda reading: _read_released(reading, directory))
+
+
+def _checked(read: Callable[[_Reading], T]) -> T:
+    """Return what was read. Raises CatalogError with every problem."""
     reading = _Reading()
-    released = _read_released(reading, directory)
+    found = read(reading)
     reading.stop()
-    return released
+    return found
 
 
 def _read_profiles(
@@ -291,8 +275,9 @@ def _read_schemas(reading: _Reading, directory: Path) -> tuple[dict[SchemaKey, S
     sound = _sound(faultless)
     schemas = dict(_compiled(reading, {key: bodies[key] for key in sound}))
     for key, schema in schemas.items():
-        path = bodies[key][0]
-        _read_examples(reading, path.with_name(path.stem + EXAMPLES), schema)
+        path = bodies[key][0].with_name(bodies[key][0].stem + EXAMPLES)
+        if path.exists() and (examples := reading.json(path)) is not None:
+            reading.report(path, *check_examples(examples, schema))
     digests = {f"{schema_id}/{version}": s.digest for (schema_id, version), s in schemas.items()}
     unusable = frozenset(bodies.keys() - schemas.keys())
     broken = {f"{schema_id}/{version}" for schema_id, version in unusable}
@@ -375,13 +360,6 @@ def _compiled(reading: _Reading, sound: Mapping[SchemaKey, tuple[Path, Json]]) -
             yield key, Schema.compile(*key, body, registered)
         except InvalidSchema as error:
             reading.report(path, *error.problems)
-
-
-def _read_examples(reading: _Reading, path: Path, schema: Schema) -> None:
-    if path.exists():
-        examples = reading.json(path)
-        if examples is not None:
-            reading.report(path, *check_examples(examples, schema))
 
 
 def _read_released(reading: _Reading, directory: Path) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """Connect to the services in the settings. Each client is closed with the exit stack it is given."""
 
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memnet import settings as environment
 from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
@@ -24,12 +24,26 @@ from memnet.settings import Settings, SettingsError
 from memnet.stores import Blobs, ErasureStore, Search, SearchRegister
 
 if TYPE_CHECKING:
+    from memnet.adapters.azure.key_vault import KeyVaultSecrets
     from memnet.adapters.opentelemetry.exports import Exports
 
 VAULT_SECONDS = 5.0
 """How long one try of one call of the key vault may take."""
 LONGEST_BUDGET = 150.0
 """A worker's five tries of a replay, each with two questions, have to fit into the half hour a function may run."""
+
+T = TypeVar("T")
+
+
+async def enter(stack: AsyncExitStack, opening: AbstractAsyncContextManager[T], problem: str) -> T:
+    """Enter the context. A ValueError becomes a SettingsError with the text `problem`, where {} is the error's own.
+
+    A text without {} is for errors that may quote a key.
+    """
+    try:
+        return await stack.enter_async_context(opening)
+    except ValueError as error:
+        raise SettingsError(problem.format(error)) from error
 
 
 async def enter_quota(stack: AsyncExitStack, settings: Settings, clock: Clock) -> LimitsQuota:
@@ -40,10 +54,7 @@ async def enter_quota(stack: AsyncExitStack, settings: Settings, clock: Clock) -
         per_principal=settings.quota_per_principal,
         clock=clock,
     )
-    try:
-        return await stack.enter_async_context(quota)
-    except ValueError as error:
-        raise SettingsError(f"MEMNET_QUOTA_URL, MEMNET_QUOTA_PER_USER, MEMNET_QUOTA_PER_PRINCIPAL: {error}") from error
+    return await enter(stack, quota, "MEMNET_QUOTA_URL, MEMNET_QUOTA_PER_USER, MEMNET_QUOTA_PER_PRINCIPAL: {}")
 
 
 async def enter_container(stack: AsyncExitStack, settings: Settings, clock: Clock) -> AzureBlobStorage:
@@ -54,11 +65,7 @@ async def enter_container(stack: AsyncExitStack, settings: Settings, clock: Cloc
         timeout_seconds=settings.storage_timeout_seconds,
         clock=clock,
     )
-    try:
-        return await stack.enter_async_context(container)
-    except ValueError as error:
-        # Not the error's text: it may quote the key.
-        raise SettingsError("MEMNET_STORAGE_URL, MEMNET_STORAGE_KEY: are not a container's URL and key") from error
+    return await enter(stack, container, "MEMNET_STORAGE_URL, MEMNET_STORAGE_KEY: are not a container's URL and key")
 
 
 async def enter_search(stack: AsyncExitStack, settings: Settings, blobs: Blobs, embedder: Embedder | None) -> Search:
@@ -74,13 +81,11 @@ async def enter_search(stack: AsyncExitStack, settings: Settings, blobs: Blobs, 
         encryption_key=settings.search_encryption_key,
         encryption_identity=settings.search_encryption_identity,
     )
-    try:
-        return Search(await stack.enter_async_context(index), SearchRegister(blobs), ErasureStore(blobs), embedder)
-    except ValueError as error:
-        raise SettingsError(
-            "MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX, MEMNET_SEARCH_ENCRYPTION_KEY: must be an http(s) URL, 1 to 64 "
-            "lower-case letters, digits and single dashes that begin with a letter, and the https URL of a vault's key"
-        ) from error
+    problem = (
+        "MEMNET_SEARCH_URL, MEMNET_SEARCH_INDEX, MEMNET_SEARCH_ENCRYPTION_KEY: must be an http(s) URL, 1 to 64 "
+        "lower-case letters, digits and single dashes that begin with a letter, and the https URL of a vault's key"
+    )
+    return Search(await enter(stack, index, problem), SearchRegister(blobs), ErasureStore(blobs), embedder)
 
 
 async def enter_embedder(stack: AsyncExitStack, settings: Settings) -> Embedder | None:
@@ -109,27 +114,27 @@ async def enter_embedder(stack: AsyncExitStack, settings: Settings) -> Embedder 
         dimensions=settings.embeddings_dimensions,
         timeout_seconds=settings.embeddings_timeout_seconds,
     )
-    try:
-        return await stack.enter_async_context(embeddings)
-    except ValueError as error:
-        raise SettingsError(f"MEMNET_EMBEDDINGS_KEY: {error}") from error
+    return await enter(stack, embeddings, "MEMNET_EMBEDDINGS_KEY: {}")
+
+
+async def enter_secrets(stack: AsyncExitStack, settings: Settings) -> "KeyVaultSecrets":
+    """Open the vault of MEMNET_VAULT_URL. Raises SettingsError."""
+    # Not at the top: importing the client takes a while, which only those wait who use it.
+    from memnet.adapters.azure.key_vault import open_vault
+
+    vault = open_vault(
+        settings.vault_url, token=settings.vault_token, ca=settings.vault_ca, timeout_seconds=VAULT_SECONDS
+    )
+    return await enter(stack, vault, "MEMNET_VAULT_URL, MEMNET_VAULT_TOKEN, MEMNET_VAULT_CA: {}")
 
 
 async def enter_vault(
     stack: AsyncExitStack, settings: Settings, clock: Clock, ids: IdGenerator
 ) -> tuple[TenantKeys, SigningKeys]:
-    """Open the keys in the vault of MEMNET_VAULT_URL. Raises SettingsError."""
-    # Not at the top: importing the client takes a while, which only those wait who use it.
-    from memnet.adapters.azure.key_vault import open_vault
+    """Open the keys in the vault. Raises SettingsError."""
     from memnet.adapters.azure.key_vault_keys import KeyVaultSigningKeys, KeyVaultTenantKeys
 
-    vault = open_vault(
-        settings.vault_url, token=settings.vault_token, ca=settings.vault_ca, timeout_seconds=VAULT_SECONDS
-    )
-    try:
-        secrets = await stack.enter_async_context(vault)
-    except ValueError as error:
-        raise SettingsError(f"MEMNET_VAULT_URL, MEMNET_VAULT_TOKEN, MEMNET_VAULT_CA: {error}") from error
+    secrets = await enter_secrets(stack, settings)
     return KeyVaultTenantKeys(secrets, clock, ids), KeyVaultSigningKeys(secrets, clock, ids)
 
 
@@ -155,14 +160,9 @@ async def enter_queue(stack: AsyncExitStack, settings: Settings, telemetry: Tele
     # Not at the top: importing the client takes a while, which only those wait who use it.
     from memnet.adapters.azure.service_bus_queue import open_queue
 
-    try:
-        queue = open_queue(settings.queue_url, key=settings.queue_key, traceparent=telemetry.traceparent)
-        return await stack.enter_async_context(queue)
-    except ValueError as error:
-        # Not the error's text: it may quote the key.
-        raise SettingsError(
-            "MEMNET_QUEUE_URL, MEMNET_QUEUE_KEY: must be sb://<namespace>, with a key if it has a port"
-        ) from error
+    queue = open_queue(settings.queue_url, key=settings.queue_key, traceparent=telemetry.traceparent)
+    problem = "MEMNET_QUEUE_URL, MEMNET_QUEUE_KEY: must be sb://<namespace>, with a key if it has a port"
+    return await enter(stack, queue, problem)
 
 
 async def enter_telemetry(

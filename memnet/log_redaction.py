@@ -51,7 +51,7 @@ class RedactedRecord(logging.LogRecord):
     ) -> None:
         """Accept the arguments that logging passes to every record."""
         super().__init__(name, level, pathname, lineno, msg, args, exc_info, func, sinfo, **more)
-        if not is_trusted(name or ""):  # logging.makeLogRecord has no name yet
+        if (name or "").partition(".")[0] not in TRUSTED:  # logging.makeLogRecord has no name yet
             text = msg if args and isinstance(msg, str) else WITHHELD
             self.msg, self.args = f"{self.filename}:{lineno} {text}", ()
         if self.exc_info and self.exc_info[1] is not None:
@@ -103,19 +103,12 @@ def where(error: BaseException) -> LogSafe:
     return LogSafe(" < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames)))
 
 
-def is_trusted(name: str) -> bool:
-    """Return whether the messages of this logger may be logged with their values."""
-    return name.partition(".")[0] in TRUSTED
-
-
 def without_text(error: BaseException) -> tuple[type[BaseException], BaseException, TracebackType | None]:
     """Return an exception with the type's name and the frames of `error`, without its text and its causes."""
-    redacted = _namesake(type(error))().with_traceback(error.__traceback__)
-    return type(redacted), redacted, redacted.__traceback__
-
-
-def _namesake(kind: type[BaseException]) -> type[BaseException]:
-    return type(kind.__name__, (Exception,), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
+    kind = type(error)
+    namesake = type(kind.__name__, (Exception,), {"__module__": kind.__module__, "__qualname__": kind.__qualname__})
+    redacted = namesake().with_traceback(error.__traceback__)
+    return namesake, redacted, redacted.__traceback__
 
 
 def install(level: str) -> None:

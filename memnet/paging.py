@@ -22,11 +22,7 @@ class Listing(Protocol[T]):
 
 
 async def pages(listing: Listing[T], size: int = PAGE_SIZE) -> AsyncIterator[Sequence[T]]:
-    """Yield each page of a listing, empty ones too.
-
-    Raises:
-        What `listing` raises.
-    """
+    """Yield each page of a listing, empty ones too. Raises what `listing` raises."""
     cursor: str | None = None
     while True:
         page = await listing(limit=size, cursor=cursor)
@@ -37,11 +33,7 @@ async def pages(listing: Listing[T], size: int = PAGE_SIZE) -> AsyncIterator[Seq
 
 
 async def rows(listing: Listing[T], size: int = PAGE_SIZE) -> AsyncIterator[T]:
-    """Yield each row of a listing. A page is fetched when its first row is due.
-
-    Raises:
-        What `listing` raises.
-    """
+    """Yield each row of a listing. A page is fetched when its first row is due. Raises what `listing` raises."""
     async for page in pages(listing, size):
         for row in page:
             yield row
@@ -50,10 +42,8 @@ async def rows(listing: Listing[T], size: int = PAGE_SIZE) -> AsyncIterator[T]:
 async def bounded(call: Callable[[T], Awaitable[R]], items: Iterable[T], *, at_once: int = MAX_CONCURRENCY) -> list[R]:
     """Call `call` with each item, at most `at_once` at the same time, and return the results in order.
 
-    All calls end before the first failure, in the order of the items, is raised: none continues unobserved.
-
-    Raises:
-        What `call` raises.
+    All calls end before the first failure, in the order of the items, is raised: none continues unobserved. Raises what
+    `call` raises.
     """
     gate = asyncio.Semaphore(at_once)
 

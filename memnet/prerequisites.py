@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from memnet import clients
-from memnet.adapters.azure.key_vault import open_vault
 from memnet.adapters.azure.prerequisites import (
     BlobAccess,
     ContainerPrerequisite,
@@ -18,7 +17,7 @@ from memnet.adapters.azure.prerequisites import (
 from memnet.adapters.azure.service_bus_queue import DEFAULT_TIMEOUT_SECONDS, open_client
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES
 from memnet.ports import Clock, Prerequisite, Prerequisites
-from memnet.settings import Settings, SettingsError
+from memnet.settings import Settings
 from memnet.stores import Search
 
 VAULT_SECONDS = 2 * clients.VAULT_SECONDS
@@ -30,11 +29,8 @@ async def look_at(
 ) -> AsyncIterator[Prerequisites]:
     """Yield the prerequisites of the services in the settings, with their own connections; nothing is sent yet.
 
-    `search` is that of the service. `receives`: the identity must be able to receive from the queues;
-    `writes_secrets`: it must be able to create secrets.
-
-    Raises:
-        SettingsError.
+    `search` is that of the service. `receives`: the identity must be able to receive from the queues; `writes_secrets`:
+    it must be able to create secrets. Raises SettingsError.
     """
     async with AsyncExitStack() as stack:
         container = await clients.enter_container(stack, settings, clock)
@@ -46,10 +42,8 @@ async def look_at(
 
 
 async def _queues(stack: AsyncExitStack, settings: Settings, receives: bool) -> list[Prerequisite]:
-    try:
-        client = await stack.enter_async_context(open_client(settings.queue_url, key=settings.queue_key, retries=0))
-    except ValueError as error:
-        raise SettingsError("MEMNET_QUEUE_URL, MEMNET_QUEUE_KEY: must be sb://<namespace>") from error
+    opening = open_client(settings.queue_url, key=settings.queue_key, retries=0)
+    client = await clients.enter(stack, opening, "MEMNET_QUEUE_URL, MEMNET_QUEUE_KEY: must be sb://<namespace>")
     kinds = [*((name, True) for name in QUEUES.values()), (DEAD_LETTERS, False)]
     return [
         QueuePrerequisite(client, name, sessions=sessions, receives=receives, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
@@ -58,15 +52,6 @@ async def _queues(stack: AsyncExitStack, settings: Settings, receives: bool) -> 
 
 
 async def _vault(stack: AsyncExitStack, settings: Settings, writes_secrets: bool) -> list[Prerequisite]:
-    vault = open_vault(
-        settings.vault_url,
-        token=settings.vault_token,
-        ca=settings.vault_ca,
-        timeout_seconds=clients.VAULT_SECONDS,
-    )
-    try:
-        secrets = await stack.enter_async_context(vault)
-    except ValueError as error:
-        raise SettingsError(f"MEMNET_VAULT_URL, MEMNET_VAULT_TOKEN, MEMNET_VAULT_CA: {error}") from error
+    secrets = await clients.enter_secrets(stack, settings)
     reading = SecretReading(secrets, VAULT_SECONDS)
     return [reading, SecretWriting(secrets, VAULT_SECONDS)] if writes_secrets else [reading]

@@ -195,9 +195,7 @@ def load_for(others: Mapping[str, str]) -> Settings:
     """Read the settings for a tool that works on a service with the settings `others`.
 
     The settings of embeddings are read from the process's environment, so that an index can be rebuilt with others.
-
-    Raises:
-        SettingsError.
+    Raises SettingsError.
     """
     own = {name: text for name, text in os.environ.items() if name.startswith(f"{PREFIX}EMBEDDINGS")}
     return load({**others, **own})

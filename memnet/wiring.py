@@ -1,12 +1,11 @@
 """Choose the adapter of each port. Every entry point starts here; `clients` connects to the Azure services."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 from memnet import clients
 from memnet.adapters.memory.blob_storage import MemoryBlobStorage
@@ -18,7 +17,6 @@ from memnet.adapters.memory.queue import MemoryQueue
 from memnet.adapters.process.background import BackgroundTasks
 from memnet.adapters.process.data_key_cache import LIFETIME, ProcessDataKeyCache
 from memnet.adapters.process.embedding_router import EmbeddingRouter
-from memnet.adapters.process.measured_index import MeasuredIndex
 from memnet.adapters.process.no_semantic_router import NoSemanticRouter
 from memnet.adapters.process.no_telemetry import NoTelemetry
 from memnet.adapters.process.once import Once
@@ -34,12 +32,12 @@ from memnet.operations.catalog import register_catalog
 from memnet.ports import (
     ArchiveReader,
     ArchiveWriter,
-    Clock,
-    DataKeyCache,
     Embedder,
-    EventIndex,
     IdGenerator,
-    SemanticRouter,
+    LanguageModels,
+    MessageQueue,
+    Quota,
+    SigningKeys,
     Telemetry,
     TenantKeys,
 )
@@ -70,8 +68,7 @@ DRAIN_SECONDS = 10.0
 async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemetry]:
     """Yield the telemetry of a process, a `part` of the service. Leaving the context delivers what is pending.
 
-    Raises:
-        SettingsError: Before any connection is opened.
+    Raises SettingsError: before any connection is opened.
     """
     async with AsyncExitStack() as stack:
         yield await clients.enter_telemetry(stack, settings, SystemClock(), RandomIds(), part)
@@ -81,10 +78,7 @@ async def open_telemetry(settings: Settings, part: str) -> AsyncIterator[Telemet
 async def connect(settings: Settings, telemetry: Telemetry | None = None) -> AsyncIterator[Service]:
     """Yield the service on Azure or its emulators; nothing is sent before the first call.
 
-    Leaving the context drains the background work.
-
-    Raises:
-        SettingsError, CatalogError: Before any connection is opened.
+    Leaving the context drains the background work. Raises SettingsError, CatalogError: before any connection is opened.
     """
     catalog = load_catalog(
         settings.profiles_dir,
@@ -105,25 +99,20 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
         models = await clients.enter_models(stack, settings, clock)
         background = BackgroundTasks()
         stack.push_async_callback(background.drain, DRAIN_SECONDS)
-        registration = Once(partial(register_catalog, catalog, texts=CatalogTexts(blobs)))
-        yield Service(
-            **_stores(settings, catalog, telemetry, blobs, ids, tenant_keys, registration),
-            registration=registration,
-            search=_measured_search(search, telemetry),
+        yield _service(
+            settings,
+            catalog,
+            telemetry,
+            blobs,
+            ids,
+            tenant_keys=tenant_keys,
             signing=signing,
+            search=search,
             queue=queue,
             models=models,
-            catalog=catalog,
-            clock=clock,
-            ids=ids,
             background=background,
             quota=quota,
-            embedder=embedder,
-            semantic_router=_semantic_router(embedder, settings),
-            telemetry=telemetry,
-            worker_principal=settings.worker_principal,
-            erasure_quiescence=timedelta(seconds=settings.erasure_quiescence_seconds),
-            settings=settings,
+            registers_first=True,
         )
 
 
@@ -131,102 +120,93 @@ def in_memory(
     settings: Settings, catalog: Catalog, embedder: Embedder | None = None, telemetry: Telemetry | None = None
 ) -> Service:
     """Build the service on memory adapters, with a fixed clock and sequential ids."""
-    telemetry = telemetry or NoTelemetry()
     clock, ids = FrozenClock(), SequentialIds()
     blobs = Blobs(MemoryBlobStorage(clock), clock, look_every=timedelta(0))
-    search = Search(MemoryEventIndex(), SearchRegister(blobs, fresh_seconds=0), ErasureStore(blobs), embedder)
-    return Service(
-        **_stores(settings, catalog, telemetry, blobs, ids, MemoryTenantKeys(ids), None),
-        registration=Once(partial(register_catalog, catalog, texts=CatalogTexts(blobs))),
-        search=_measured_search(search, telemetry),
+    per_user, per_principal = settings.quota_per_user, settings.quota_per_principal
+    return _service(
+        settings,
+        catalog,
+        telemetry or NoTelemetry(),
+        blobs,
+        ids,
+        tenant_keys=MemoryTenantKeys(ids),
         signing=MemorySigningKeys(ids),
+        search=Search(MemoryEventIndex(), SearchRegister(blobs, fresh_seconds=0), ErasureStore(blobs), embedder),
         queue=MemoryQueue(clock),
         models=None,
-        catalog=catalog,
-        clock=clock,
-        ids=ids,
         background=BackgroundTasks(),
-        quota=LimitsQuota(
-            ProcessCounters(clock),
-            per_user=settings.quota_per_user,
-            per_principal=settings.quota_per_principal,
-            clock=clock,
-        ),
-        embedder=embedder,
-        semantic_router=_semantic_router(embedder, settings),
-        telemetry=telemetry,
-        worker_principal=settings.worker_principal,
-        erasure_quiescence=timedelta(seconds=settings.erasure_quiescence_seconds),
-        settings=settings,
+        quota=LimitsQuota(ProcessCounters(clock), per_user=per_user, per_principal=per_principal, clock=clock),
+        registers_first=False,
     )
 
 
-class _Stores(TypedDict):
-    documents: DocumentStore
-    audit: AuditLog
-    events: EventStore
-    records: ItemStore
-    vault: Vault
-    marks: JobMarks
-    users: UserDirectory
-    holds: HoldStore
-    erasures: ErasureStore
-    user_storage: UserStorage
-
-
-def _stores(
+def _service(
     settings: Settings,
     catalog: Catalog,
     telemetry: Telemetry,
     blobs: Blobs,
     ids: IdGenerator,
-    keys: TenantKeys,
-    registration: Callable[[], Awaitable[None]] | None,
-) -> _Stores:
-    """The stores of a process, all in `blobs`; no document is written before `registration` succeeds."""
-    records, clock = ItemStore(blobs), blobs.clock
-    vault = Vault(records, keys, ids, clock, _data_key_cache(settings, clock))
+    *,
+    tenant_keys: TenantKeys,
+    signing: SigningKeys,
+    search: Search,
+    queue: MessageQueue,
+    models: LanguageModels | None,
+    background: BackgroundTasks,
+    quota: Quota,
+    registers_first: bool,
+) -> Service:
+    """Build a service whose stores are all in `blobs`.
+
+    With `registers_first` no document is written before the catalog is registered.
+    """
+    clock, records, embedder = blobs.clock, ItemStore(blobs), search.embedder
+    quiescence = timedelta(seconds=settings.erasure_quiescence_seconds)
+    # Its keys expire before the fence of an erasure that began meanwhile is lifted: see LIFETIME.
+    cache = ProcessDataKeyCache(clock, lifetime=min(LIFETIME, quiescence / 2))
+    vault = Vault(records, tenant_keys, ids, clock, cache)
+    registration = Once(partial(register_catalog, catalog, texts=CatalogTexts(blobs)))
     documents = DocumentStore(
         blobs,
         cache_bytes=settings.document_cache_bytes,
-        before_writing=registration,
+        before_writing=registration if registers_first else None,
         written=partial(_measure, telemetry, catalog) if telemetry.enabled else None,
     )
-    return {
-        "documents": documents,
-        "audit": AuditLog(blobs, vault),
-        "events": EventStore(blobs),
-        "records": records,
-        "vault": vault,
-        "marks": JobMarks(blobs),
-        "users": UserDirectory(blobs),
-        "holds": HoldStore(blobs),
-        "erasures": ErasureStore(blobs),
-        "user_storage": UserStorage(blobs),
-    }
-
-
-def create_archive(path: Path) -> AbstractContextManager[ArchiveWriter]:
-    """Create an archive, which is stored at `path` when the context ends without an error. Raises OSError."""
-    return create_zip(path)
-
-
-def open_archive(path: Path) -> AbstractContextManager[ArchiveReader]:
-    """Open the archive at `path`. Raises ArchiveInvalid, OSError."""
-    return open_zip(path)
-
-
-def _data_key_cache(settings: Settings, clock: Clock) -> DataKeyCache:
-    """Return a cache whose keys expire before the fence of an erasure that began meanwhile is lifted: see LIFETIME."""
-    return ProcessDataKeyCache(
-        clock, lifetime=min(LIFETIME, timedelta(seconds=settings.erasure_quiescence_seconds / 2))
+    router = None if embedder is None else EmbeddingRouter(embedder, timeout_seconds=settings.routing_timeout_seconds)
+    return Service(
+        documents=documents,
+        registration=registration,
+        audit=AuditLog(blobs, vault),
+        events=EventStore(blobs),
+        search=replace(search, telemetry=telemetry if telemetry.enabled else None),
+        records=records,
+        vault=vault,
+        signing=signing,
+        marks=JobMarks(blobs),
+        queue=queue,
+        models=models,
+        users=UserDirectory(blobs),
+        holds=HoldStore(blobs),
+        erasures=ErasureStore(blobs),
+        user_storage=UserStorage(blobs),
+        catalog=catalog,
+        clock=clock,
+        ids=ids,
+        background=background,
+        quota=quota,
+        embedder=embedder,
+        semantic_router=router or NoSemanticRouter(),
+        telemetry=telemetry,
+        worker_principal=settings.worker_principal,
+        erasure_quiescence=quiescence,
+        settings=settings,
     )
 
 
-def _semantic_router(embedder: Embedder | None, settings: Settings) -> SemanticRouter:
-    if embedder is None:
-        return NoSemanticRouter()
-    return EmbeddingRouter(embedder, timeout_seconds=settings.routing_timeout_seconds)
+create_archive: Callable[[Path], AbstractContextManager[ArchiveWriter]] = create_zip
+"""Creates an archive, which is stored at the path when the context ends without an error. Raises OSError."""
+open_archive: Callable[[Path], AbstractContextManager[ArchiveReader]] = open_zip
+"""Opens the archive at the path. Raises ArchiveInvalid, OSError."""
 
 
 def _measure(telemetry: Telemetry, catalog: Catalog, key: DocumentKey, summary: DocumentSummary) -> None:
@@ -239,10 +219,3 @@ def _measure(telemetry: Telemetry, catalog: Catalog, key: DocumentKey, summary: 
             profile_id=rules.profile.profile_id,
             binding_id=binding.binding_id,
         )
-
-
-def _measured_search(search: Search, telemetry: Telemetry) -> Search:
-    if not telemetry.enabled:
-        return search
-    index: EventIndex = MeasuredIndex(search.index, telemetry)
-    return replace(search, index=index)

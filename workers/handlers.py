@@ -56,23 +56,26 @@ def _count_end(replay: Replay, started: str, service: Service) -> None:
             service.telemetry.record(REPLAY_PATCHES, 1, outcome=patch.outcome)
 
 
-async def _attempt_conflict(job: Job, attempt: int, service: Service) -> None:
-    await attempt_conflict(job, service, attempt=attempt)
-
-
-async def _reindex(job: Job, _attempt: int, service: Service) -> None:
-    await resume_reindexing(job.tenant_id, job.job_id, service)
-
-
 async def _unmark(job: Job, _reason: str, service: Service) -> None:
     await service.marks.unmark(job)
 
 
 REPLAY = JobHandler(JobKind.REPLAY, _replay, _fail_replay, MAX_ATTEMPTS)
 # A conflict has a schedule of its own: each message is one attempt of it, with the number of the attempt.
-CONFLICT = JobHandler(JobKind.CONFLICT, _attempt_conflict, _unmark, None, requeue=False)
+CONFLICT = JobHandler(
+    JobKind.CONFLICT,
+    lambda job, attempt, service: attempt_conflict(job, service, attempt=attempt),
+    _unmark,
+    None,
+    requeue=False,
+)
 # Its attempt numbers only distinguish messages. It is retried until the search service is available.
-REINDEX = JobHandler(JobKind.REINDEX, _reindex, _unmark, None)
+REINDEX = JobHandler(
+    JobKind.REINDEX,
+    lambda job, _, service: resume_reindexing(job.tenant_id, job.job_id, service),
+    _unmark,
+    None,
+)
 
 
 async def compact_documents(service: Service) -> object:
@@ -111,8 +114,7 @@ def _actor(service: Service) -> Actor:
 async def run_timer(name: str, work: Callable[[Service], Awaitable[object]]) -> None:
     """Run the work of a timer and log its report.
 
-    Raises:
-        TimerFailed: The work failed. The text of its error may hold memory, and is left out.
+    Raises TimerFailed: the work failed. The text of its error may hold memory, and is left out.
     """
     try:
         service = await connection.service()

@@ -109,8 +109,7 @@ class DeadLetter:
 async def receive(message: func.ServiceBusMessage, dead_letter: func.Out[str], handler: JobHandler) -> None:
     """Handle the message of a trigger, and output it as a dead letter if it can never be processed.
 
-    Raises:
-        AbandonMessage: The broker must deliver the message again.
+    Raises AbandonMessage: the broker must deliver the message again.
     """
     try:
         service = await connection.service()
@@ -137,10 +136,8 @@ async def handle(
     """Run the job of a message. Return its dead letter, or None if the message is completed.
 
     A job that may succeed later is retried after each of the `retry_delays` (seconds), then requeued with a delay. Its
-    span continues the trace that the message was sent in.
-
-    Raises:
-        AbandonMessage: The broker must deliver the message again.
+    span continues the trace that the message was sent in. Raises AbandonMessage: the broker must deliver the message
+    again.
     """
     name, telemetry = FUNCTIONS[handler.kind], service.telemetry
     with telemetry.span(name, "consumer", delivery.traceparent) as span:

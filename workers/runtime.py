@@ -29,8 +29,7 @@ class Connection:
     async def service(self) -> Service:
         """Return the services, connected. After a failure the next call tries again.
 
-        Raises:
-            SettingsError, CatalogError, CatalogConflict: The process cannot start with its settings or its catalog.
+        Raises SettingsError, CatalogError, CatalogConflict: the process cannot start with its settings or its catalog.
         """
         if self._service is None:
             self._service = asyncio.get_running_loop().create_future()

@@ -40,7 +40,7 @@ async def assemble(call: UserCall, body: AssembleBody) -> Response:
     """Collect a profile's documents by priority for the start of a conversation, route to one document of each
     family, and list the documents that were left out.
     """
-    service = call.service
+    service, asked = call.service, body.include_events
     command = AssembleContext(
         scope=call.scope,
         actor=call.actor,
@@ -49,7 +49,9 @@ async def assemble(call: UserCall, body: AssembleBody) -> Response:
         explicit_ids=body.explicit_ids(),
         max_docs=body.max_docs,
         max_chars_total=body.max_chars_total,
-        include_events=_include_events(body),
+        include_events=None
+        if asked is None
+        else IncludeEvents(top_k=asked.top_k, max_chars=asked.max_chars, within=PROJECT_VARIABLE),
     )
     context = await assemble_context(command, service)
     for row in filter(is_unreadable, context.dropped_bindings):
@@ -76,13 +78,6 @@ def _document(document: ContextDocument) -> bytes:
     if document.left_out:
         named["left_out"] = encode(document.left_out)
     return raw_object({**named, "document": document.document})
-
-
-def _include_events(body: AssembleBody) -> IncludeEvents | None:
-    asked = body.include_events
-    if asked is None:
-        return None
-    return IncludeEvents(top_k=asked.top_k, max_chars=asked.max_chars, within=PROJECT_VARIABLE)
 
 
 def _events(events: ContextEvents) -> dict[str, bytes]:

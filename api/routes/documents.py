@@ -23,7 +23,7 @@ from api.preconditions import check_match, delete_precondition, idempotency_key,
 from api.responses.documents import DocumentPage, DocumentView
 from api.routing import user_routes
 from api.write_requests import CHANGED, CREATED, GOVERNANCE_ERRORS, PRECONDITION_ERRORS, DocumentHead, write_response
-from memnet.domain.core.access import Reason, permit_ops
+from memnet.domain.core.access import Reason, permit, permit_ops
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.documents.commands import DeleteDocument, PatchDocument, ReplaceDocument
 from memnet.operations.documents.read import get_document, list_documents
@@ -107,7 +107,7 @@ async def get(call: UserCall) -> Response:
 async def patch(call: UserCall, body: PatchBody, head: DocumentHead) -> Response:
     """Apply JSON Patch operations (RFC 6902) to a document, or create it from the binding's initial content."""
     reason = Reason(body.reason)
-    call.authorize_reason(reason)
+    permit(call.operation, call.actor, call.identity.tenants, call.scope.tenant_id, reason)
     permit_ops(body.ops, call.actor)
     command = PatchDocument(
         key=head.key,

@@ -1,7 +1,5 @@
 """The route of retention."""
 
-from dataclasses import dataclass
-
 from fastapi import APIRouter
 from starlette.responses import Response
 
@@ -20,15 +18,8 @@ from memnet.operations.governance.retention import apply_retention
 router = APIRouter()
 
 
-@dataclass(frozen=True, slots=True)
-class _Query:
-    as_of: str | None
-    dry_run: bool
-
-
-def _query(call: UserCall) -> _Query:
-    dry_run = query.boolean(call.request, "dry_run")
-    return _Query(query.text(call.request, "as_of"), dry_run)
+def _query(call: UserCall) -> tuple[bool, str | None]:
+    return query.boolean(call.request, "dry_run"), query.text(call.request, "as_of")
 
 
 @user_routes(router, "governance")(
@@ -46,12 +37,13 @@ def _query(call: UserCall) -> _Query:
     returns={200: Returned("The deleted items or, in a dry run, the expired ones.", RetentionApplied)},
     errors={E.HISTORY_CORRUPT, E.ERASURE_RUNNING, E.VAULT_UNAVAILABLE},
 )
-async def apply(call: UserCall, body: RetentionBody, given: _Query) -> Response:
+async def apply(call: UserCall, body: RetentionBody, given: tuple[bool, str | None]) -> Response:
     """Delete data past its retention period, within the organisation's limits. A timer does this for every user
     every night.
     """
-    by_query, by_body = (None if text is None else from_text(text) for text in (given.as_of, body.as_of))
+    dry_run, as_of = given
+    by_query, by_body = (None if text is None else from_text(text) for text in (as_of, body.as_of))
     applied = await apply_retention(
-        call.scope, call.service, as_of=by_body or by_query, dry_run=body.dry_run or given.dry_run
+        call.scope, call.service, as_of=by_body or by_query, dry_run=body.dry_run or dry_run
     )
     return json_response(applied.to_json())

@@ -21,12 +21,7 @@ _LISTING = "profiles"
 
 
 async def get_profile(profile_id: str, actor: Actor, service: Service) -> Profile:
-    """Return a profile.
-
-    Raises:
-        ProfileNotFound: There is no such profile.
-        ProfileForbidden: The profile is for other principals.
-    """
+    """Return a profile. Raises ProfileNotFound, and ProfileForbidden if it is for other principals."""
     profile = service.catalog.profile(profile_id)
     if not service.catalog.shows(profile_id, actor):
         raise ProfileForbidden
@@ -54,11 +49,7 @@ async def get_schema(schema_id: str, version: str, service: Service) -> Schema:
 async def register_catalog(catalog: Catalog, *, texts: CatalogTexts, create: bool = True) -> None:
     """Store the text of each new catalog version, and check that every stored version has the same text.
 
-    With `create` False, only compare.
-
-    Raises:
-        CatalogConflict: The named versions are stored with another text.
-        Unavailable: The outcome is unknown.
+    With `create` False, only compare. Raises CatalogConflict naming the versions with another text, Unavailable.
     """
 
     async def is_same(wanted: tuple[TextName, bytes]) -> bool:

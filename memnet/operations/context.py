@@ -27,17 +27,15 @@ async def assemble_context(command: AssembleContext, service: Service, *, as_sto
 
     Documents have no expired entries and no guidance, except with `as_stored`, which a replay needs. Events, if
     requested, are searched together with the second read; a failed search is reported in the result. An unreadable
-    document is dropped, with its reason.
-
-    Raises:
-        InvalidIdentifier: An explicit id is invalid.
-        ProfileNotFound, ProfileForbidden, Unavailable.
+    document is dropped, with its reason. Raises ProfileNotFound, ProfileForbidden, Unavailable; InvalidIdentifier: an
+    explicit id is invalid.
     """
     profile = service.catalog.profile(command.profile_id)
     if not profile.admits(command.actor.principal):
         raise ProfileForbidden()
     bindings = context.by_priority(profile)
-    selected = _explicit(command, bindings)
+    variables = {b.variable() for b in bindings}
+    selected = {n: check_identifier(n, value) for n, value in command.explicit_ids.items() if n in variables}
     first = [b for b in bindings if b.variable() is None or b.variable() in selected]
     fetched = await _fetch(command, first, selected, service.documents)
 
@@ -94,12 +92,6 @@ def _pack_events(
     return context.pack_events(
         found, command.include_events, documents=documents, max_chars_total=command.max_chars_total
     )
-
-
-def _explicit(command: AssembleContext, bindings: Sequence[Binding]) -> dict[str, str]:
-    """Return the given ids of the profile's variables; other ids are ignored."""
-    variables = {b.variable() for b in bindings}
-    return {n: check_identifier(n, value) for n, value in command.explicit_ids.items() if n in variables}
 
 
 async def _fetch(

@@ -43,11 +43,8 @@ async def rotate_keys(
     is created: data keys that the newest one does not wrap yet are wrapped. A user without data keys gets none.
 
     A user whose keys cannot be unwrapped cannot be written for. With `accept_loss` the one user gets a new data key:
-    data sealed with the older keys stays unreadable unless the tenant's key is restored.
-
-    Raises:
-        InvalidIdentifier, VaultUnavailable, Unavailable.
-        DecryptionFailed: The keys of the one user cannot be unwrapped.
+    data sealed with the older keys stays unreadable unless the tenant's key is restored. Raises InvalidIdentifier,
+    VaultUnavailable, Unavailable; DecryptionFailed: the keys of the one user cannot be unwrapped.
     """
     if user_id is not None:
         renew = partial(_renew, UserScope(tenant_id, user_id), vault, accept_loss)
@@ -63,12 +60,9 @@ async def rotate_keys(
     target = await (vault.keys.newest(tenant_id) if resume else vault.keys.rotate(tenant_id))
     report.version = target.version
 
-    async def rewrap_one(key: ItemKey) -> None:
-        await _rewrap_and_count(key.scope, target, vault, report)
-
     # List from the beginning again: a user may have been added between the first listing and the new version.
     async for page in pages(listing):
-        await bounded(rewrap_one, page)
+        await bounded(partial(_rewrap_and_count, target=target, vault=vault, report=report), page)
     return report
 
 
@@ -84,15 +78,15 @@ async def _renew(scope: UserScope, vault: Vault, accept_loss: bool) -> bool:
     return True
 
 
-async def _rewrap_and_count(scope: UserScope, target: TenantKey, vault: Vault, report: RotationReport) -> None:
+async def _rewrap_and_count(key: ItemKey, target: TenantKey, vault: Vault, report: RotationReport) -> None:
     report.users += 1
     try:
-        rewrapped = await retry_conflicts(partial(_rewrap, scope, target, vault), attempts=ATTEMPTS)
+        rewrapped = await retry_conflicts(partial(_rewrap, key.scope, target, vault), attempts=ATTEMPTS)
         report.rewrapped += rewrapped
     except (Unavailable, ErasureRunning):
         report.postponed += 1
     except DecryptionFailed:
-        log.error("data keys cannot be unwrapped", extra={"keys": data_keys_key(scope).blob_name})
+        log.error("data keys cannot be unwrapped", extra={"keys": key.blob_name})
         report.broken += 1
 
 

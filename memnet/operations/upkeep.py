@@ -116,8 +116,7 @@ async def compact_document(
 ) -> Sequence[MaintenanceResult]:
     """Merge equal entries, remove expired ones and trim sections, by the rules of each profile in order of ids.
 
-    Raises:
-        HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
+    Raises HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
     """
     return [
         await maintain_document(key, rules, plan_compaction, service, Reason.COMPACTION, actor=actor, dry_run=dry_run)
@@ -130,8 +129,7 @@ async def refresh_document(
 ) -> Sequence[MaintenanceResult]:
     """Remove expired entries and return stale ones for confirmation, by the rules of each profile in order of ids.
 
-    Raises:
-        HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
+    Raises HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
     """
     planner = partial(plan_freshness, proposer=actor.principal)
     return [
@@ -143,8 +141,7 @@ async def refresh_document(
 async def maintain_documents(maintain: Maintain, service: Service) -> UpkeepReport:
     """Call `maintain` with every document that has upkeep rules; a failure does not stop the others.
 
-    Raises:
-        Unavailable: The listing failed.
+    Raises Unavailable: the listing failed.
     """
     report = UpkeepReport()
 
@@ -179,10 +176,7 @@ async def maintain_document(
 
     A faster writer or an erasure postpones it to the next run. It is refused and logged, and the document unchanged, if
     a durable entry would be lost or a check of the write fails. A dry run writes nothing; CHANGED then means that it
-    would be changed.
-
-    Raises:
-        HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
+    would be changed. Raises HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
     """
     names = (rules.profile.profile_id, rules.binding.binding_id)
     stored = await service.documents.get(key)

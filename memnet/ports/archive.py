@@ -11,7 +11,6 @@ class ArchiveWriter(Protocol):
 
     async def write(self, name: str, parts: AsyncIterable[bytes]) -> None:
         """Add a file, part by part: no more than one part is in memory. Raises OSError."""
-        ...
 
 
 class ArchiveReader(Protocol):
@@ -20,8 +19,6 @@ class ArchiveReader(Protocol):
     @property
     def members(self) -> Sequence[ArchiveMember]:
         """The entries of its directory; names are untrusted and may be duplicates."""
-        ...
 
     def read(self, name: str) -> AsyncIterator[bytes]:
         """Yield a file in chunks of bounded size. Raises ArchiveInvalid if the archive is damaged, OSError."""
-        ...

@@ -74,7 +74,6 @@ class BlobStorage(Protocol):
 
         Returns `known` itself if its entity tag is still current; then no body is transferred.
         """
-        ...
 
     async def put(
         self,
@@ -87,11 +86,9 @@ class BlobStorage(Protocol):
     ) -> StorageETag:
         """Write the blob if its entity tag is `replaces`, or, with None, if it does not exist. Return the new tag.
 
-        `known_at` dates the request, now by default: Azure Storage refuses a request 15 minutes after its date.
-
-        Raises StoreConflict if the condition does not hold.
+        `known_at` dates the request, now by default: Azure Storage refuses a request 15 minutes after its date. Raises
+        StoreConflict if the condition does not hold.
         """
-        ...
 
     async def delete(
         self, name: str, *, tag: StorageETag | None = None, copy: str = "", known_at: datetime | None = None
@@ -99,30 +96,23 @@ class BlobStorage(Protocol):
         """Delete the blob with its snapshots, with `tag` only if that is its tag. Deleting a missing blob succeeds.
 
         With `copy`, as a listing names it, delete this copy alone. `known_at` dates the request, as in `put`. `name`
-        may be any name that a listing returns.
-
-        Raises StoreConflict if the blob has another tag.
+        may be any name that a listing returns. Raises StoreConflict if the blob has another tag.
         """
-        ...
 
     async def list(
         self, prefix: str, *, limit: int, cursor: str | None, metadata: bool = False, copies: bool = False
     ) -> Page[ListedBlob]:
         """List the blobs whose names start with `prefix`, in name order, 1 to 5000 rows a page.
 
-        With `copies` the listing includes the versions, the snapshots and the soft-deleted blobs.
-
-        Raises InvalidCursor unless `cursor` is from a page of the same prefix.
+        With `copies` the listing includes the versions, the snapshots and the soft-deleted blobs. Raises InvalidCursor
+        unless `cursor` is from a page of the same prefix.
         """
-        ...
 
     async def list_folders(self, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
         """List the folders directly below `prefix`, in name order: names up to and including their next slash.
 
         Raises InvalidCursor as `list` does.
         """
-        ...
 
     async def ping(self) -> None:
         """Check that the container can be used, in one round trip."""
-        ...

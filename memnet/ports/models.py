@@ -41,4 +41,3 @@ class LanguageModels(Protocol):
 
     async def answer(self, request: ModelRequest) -> ModelAnswer:
         """Call the models in order until one responds. Raises Unavailable if none does within the budget."""
-        ...

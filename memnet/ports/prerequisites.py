@@ -12,7 +12,6 @@ class Prerequisite(Protocol):
 
     async def check(self) -> Finding:
         """Check with the smallest call that needs the permission, without side effects. Raises nothing."""
-        ...
 
 
 class CreatablePrerequisite(Prerequisite, Protocol):
@@ -20,7 +19,6 @@ class CreatablePrerequisite(Prerequisite, Protocol):
 
     async def create(self) -> None:
         """Create it unless it exists. Raises Unavailable, also without the permission."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the current time in UTC, timezone-aware."""
-        ...
 
 
 class IdGenerator(Protocol):
@@ -19,11 +18,9 @@ class IdGenerator(Protocol):
 
     def new(self) -> str:
         """Return a random UUID in its canonical text form."""
-        ...
 
     def secret(self, size: int) -> bytes:
         """Return `size` unguessable bytes: a key, a nonce."""
-        ...
 
 
 class Quota(Protocol):
@@ -31,8 +28,6 @@ class Quota(Protocol):
 
     async def take(self, scope: UserScope, principal: str) -> None:
         """Count one request against both. Raises QuotaExceeded with `retry_after` in whole seconds."""
-        ...
 
     async def take_of_principal(self, tenant_id: str, principal: str) -> None:
         """Count one request that concerns no single user. Raises QuotaExceeded as `take` does."""
-        ...

@@ -23,23 +23,18 @@ class TenantKeys(Protocol):
 
         Raises DecryptionFailed if the stored secret is not a key, VaultUnavailable.
         """
-        ...
 
     async def find_newest(self, tenant_id: str) -> TenantKey | None:
         """Return the newest version, or None; none is created. Raises as `newest`."""
-        ...
 
     async def version(self, tenant_id: str, version: str) -> TenantKey:
         """Return one version. Raises DecryptionFailed if there is none, VaultUnavailable."""
-        ...
 
     async def rotate(self, tenant_id: str) -> TenantKey:
         """Create a version and return it; older ones remain. Raises VaultUnavailable."""
-        ...
 
     async def ping(self) -> None:
         """Check that the vault can be used, in one round trip. Raises VaultUnavailable."""
-        ...
 
 
 class DataKeyCache(Protocol):
@@ -47,16 +42,12 @@ class DataKeyCache(Protocol):
 
     def current(self, scope: UserScope) -> DataKey | None:
         """Return the key that seals the user's new items; None if it is not cached."""
-        ...
 
     def find(self, scope: UserScope, key_id: str) -> DataKey | None:
         """Return one of the user's keys; None if it is not cached."""
-        ...
 
     def remember(self, scope: UserScope, key: DataKey, *, is_current: bool) -> None:
         """Cache a key that is known to be stored."""
-        ...
 
     def forget(self, scope: UserScope) -> None:
         """Drop all keys of a user."""
-        ...

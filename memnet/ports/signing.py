@@ -14,15 +14,12 @@ class SigningKeys(Protocol):
 
         Raises VaultUnavailable, and DecryptionFailed if the stored secret is not a key.
         """
-        ...
 
     async def public_keys(self) -> Sequence[PublicKey]:
         """Return the public halves of all versions that are not disabled, oldest first; empty before the first use.
 
         Raises VaultUnavailable, and DecryptionFailed if the stored secret is not a key.
         """
-        ...
 
     async def rotate(self) -> SigningKey:
         """Create a version and return it; older signatures remain valid. Raises VaultUnavailable."""
-        ...

@@ -16,15 +16,12 @@ class Span(Protocol):
 
     def rename(self, name: str) -> None:
         """Set the name, when the operation becomes known."""
-        ...
 
     def set_attribute(self, fact: SpanAttribute, value: str | int) -> None:
         """Set an attribute."""
-        ...
 
     def fail(self) -> None:
         """Mark it as a failure of the service."""
-        ...
 
 
 class Telemetry(Protocol):
@@ -33,23 +30,18 @@ class Telemetry(Protocol):
     @property
     def enabled(self) -> bool:
         """Whether telemetry is exported; if not, callers can skip expensive measurements."""
-        ...
 
     def record(self, metric: Metric, value: float, **labels: str) -> None:
         """Record one value. Raises ValueError for other labels than the metric's."""
-        ...
 
     def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
         """Begin a span that ends with the context; `parent` is a W3C traceparent from another process.
 
         An unreadable parent is ignored. Exceptions pass through and are not recorded.
         """
-        ...
 
     def traceparent(self) -> str | None:
         """Return the current span as a W3C traceparent, to continue the trace elsewhere; None without one."""
-        ...
 
     def trace_id(self) -> str | None:
         """Return the current trace id for log lines, or None."""
-        ...

@@ -16,23 +16,17 @@ class MessageQueue(Protocol):
 
         Raises Unavailable when the outcome is unknown.
         """
-        ...
 
     async def purge(self, scope: Whose) -> int:
         """Delete every message about the user, or about the tenant and none of its users; return how many.
 
         This covers waiting and scheduled messages and dead letters, in every queue of users' jobs. A dead letter that
-        names no user is kept. The messages of others keep their order.
-
-        Raises:
-            Unavailable: The broker failed, or a worker holds one of the messages. Some messages remain; the same call
-                deletes them later.
+        names no user is kept. The messages of others keep their order. Raises Unavailable: the broker failed, or a
+        worker holds one of the messages. Some messages remain; the same call deletes them later.
         """
-        ...
 
     async def ping(self) -> None:
         """Check that the broker can be used. Raises Unavailable."""
-        ...
 
 
 class Background(Protocol):
@@ -40,4 +34,3 @@ class Background(Protocol):
 
     def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Run `work` later in this process. It may be lost with the process; its failure is logged, not raised."""
-        ...

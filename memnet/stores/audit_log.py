@@ -34,9 +34,7 @@ class AuditLog:
     async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
         """Create the record. It succeeds if the record exists with the same bytes.
 
-        Raises:
-            HistoryCorrupt: The record exists with other bytes.
-            ErasureRunning, TenantEnded, Unavailable.
+        Raises ErasureRunning, TenantEnded, Unavailable; HistoryCorrupt: the record exists with other bytes.
         """
         name = _name(scope, change_id)
         await self._append(scope, name, data, change_id)
@@ -109,9 +107,8 @@ async def read_records(
 ) -> Sequence[Record]:
     """Return the records of changes `first` to `last`, unsealed, including those in the document's outbox.
 
-    Raises:
-        HistoryCorrupt: A record is missing, has other bytes than were written, or cannot be unsealed.
-        VaultUnavailable, Unavailable.
+    Raises VaultUnavailable, Unavailable; HistoryCorrupt: a record is missing, has other bytes than were written, or
+    cannot be unsealed.
     """
     stored = await read_stored_records(scope, current, first, last, audit=audit)
     return await unseal_records(scope, stored, vault=audit.vault)
@@ -122,11 +119,8 @@ async def read_stored_records(
 ) -> Mapping[str, Record]:
     """Return the records of changes `first` to `last` by change, in order, sealed as stored.
 
-    No key is needed: sealed records are enough to verify the chain.
-
-    Raises:
-        HistoryCorrupt: A record is missing or has other bytes than were written.
-        Unavailable.
+    No key is needed: sealed records are enough to verify the chain. Raises Unavailable; HistoryCorrupt: a record is
+    missing or has other bytes than were written.
     """
     waiting = {record["change_id"]: record for record in current.commit.outbox}
 

@@ -41,11 +41,8 @@ async def list_baselines(scope: UserScope, doc_id: str = "", *, audit: AuditLog)
 async def read_baseline(scope: UserScope, doc_id: str, *, audit: AuditLog) -> Baseline | None:
     """Return the document's newest baseline, unsealed; None if its history begins with its first record.
 
-    Only its form is checked: the record after it confirms its content.
-
-    Raises:
-        HistoryCorrupt: The baseline cannot be read or unsealed.
-        VaultUnavailable, Unavailable.
+    Only its form is checked: the record after it confirms its content. Raises VaultUnavailable, Unavailable;
+    HistoryCorrupt: the baseline cannot be read or unsealed.
     """
     while known := (await list_baselines(scope, doc_id, audit=audit)).get(doc_id):
         data = await audit.read_baseline(scope, known[-1])
@@ -62,9 +59,7 @@ async def read_baseline(scope: UserScope, doc_id: str, *, audit: AuditLog) -> Ba
 async def unseal_baseline(baseline: Baseline, location: BaselineLocation, *, vault: Vault) -> Baseline:
     """Return the baseline stored at `location`, unsealed.
 
-    Raises:
-        HistoryCorrupt: It is not sealed, or cannot be unsealed there.
-        VaultUnavailable, Unavailable.
+    Raises VaultUnavailable, Unavailable; HistoryCorrupt: it is not sealed, or cannot be unsealed there.
     """
     keys = await KeyRing(vault).find(location.scope, baseline_values.data_key_ids(baseline))
     try:
@@ -76,9 +71,8 @@ async def unseal_baseline(baseline: Baseline, location: BaselineLocation, *, vau
 async def store_baseline(baseline: Baseline, *, audit: AuditLog) -> None:
     """Seal and create the baseline. It succeeds if one with the same values exists; ciphertexts always differ.
 
-    Raises:
-        HistoryCorrupt: Another baseline is stored there, or one that cannot be unsealed.
-        DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable.
+    Raises DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable; HistoryCorrupt: another baseline is stored
+    there, or one that cannot be unsealed.
     """
     location = BaselineLocation(baseline.key.scope, baseline.change_id)
     data_key = await KeyRing(audit.vault).get_or_create(location.scope)
@@ -104,12 +98,9 @@ async def read_history(
 ) -> tuple[Baseline | None, Sequence[Record]]:
     """Return the baseline and the records after it, up to change `last`; without a baseline from the first record.
 
-    If no record follows the baseline, its own record is returned, the document's newest. When retention deletes
-    records meanwhile, the read starts again from the newer baseline.
-
-    Raises:
-        HistoryCorrupt: A record is missing or has other bytes than were written.
-        VaultUnavailable, Unavailable.
+    If no record follows the baseline, its own record is returned, the document's newest. When retention deletes records
+    meanwhile, the read starts again from the newer baseline. Raises VaultUnavailable, Unavailable; HistoryCorrupt: a
+    record is missing or has other bytes than were written.
     """
     baseline = await read_baseline(scope, current.doc_id, audit=audit)
     while True:
@@ -135,11 +126,7 @@ async def next_baseline(
     """Return the baseline for all records that have expired: `before` itself if none has; None if there is none.
 
     Every record that it replaces is folded, and the next record, or the document, confirms the result. Nothing is
-    written.
-
-    Raises:
-        HistoryCorrupt: The history does not verify.
-        VaultUnavailable, Unavailable.
+    written. Raises VaultUnavailable, Unavailable; HistoryCorrupt: the history does not verify.
     """
     try:
         return await _next(key, current, before, policy, as_of, audit)

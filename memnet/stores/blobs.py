@@ -4,7 +4,7 @@ A store creates data of a user with `Blobs.put_of`. An existing document is writ
 erasure overwrites it with a tombstone.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -41,10 +41,9 @@ class Blobs:
     ) -> StorageETag:
         """Write a blob of a user, as `BlobStorage.put` does, unless the user's memory is being erased.
 
-        The request is dated before the fence is checked. The service refuses a request 15 minutes after its date, so
-        no write arrives later than that after the fence was created.
-
-        Raises ErasureRunning, TenantEnded, StoreConflict, and Unavailable when the outcome is unknown.
+        The request is dated before the fence is checked. The service refuses a request 15 minutes after its date, so no
+        write arrives later than that after the fence was created. Raises ErasureRunning, TenantEnded, StoreConflict,
+        and Unavailable when the outcome is unknown.
         """
         dated = known_at or self.clock.now()
         await self.check(scope)
@@ -85,12 +84,9 @@ class Blobs:
         cursor: str | None,
         metadata: bool = False,
     ) -> Page[Row]:
-        """List a page of the results of `row` for each blob, without None.
-
-        Raises InvalidCursor, Unavailable.
-        """
+        """List a page of the results of `row` for each blob, without None. Raises InvalidCursor, Unavailable."""
         page = await self.storage.list(prefix, limit=limit, cursor=cursor, metadata=metadata)
-        return Page(_made(page.items, row), page.next_cursor)
+        return Page([made for made in map(row, page.items) if made is not None], page.next_cursor)
 
     async def each(self, prefix: str, *, metadata: bool = False) -> AsyncIterator[ListedBlob]:
         """Iterate over all blobs whose names start with `prefix`, in name order. Raises Unavailable."""
@@ -98,10 +94,13 @@ class Blobs:
             yield blob
 
 
+class Store:
+    """The base of the stores of one kind of blobs."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+
 def stem(name: str, prefix: str) -> str:
     """Return the part of a blob's name between `prefix` and ".json"."""
     return name.removeprefix(prefix).removesuffix(".json")
-
-
-def _made(blobs: Iterable[ListedBlob], row: Callable[[ListedBlob], Row | None]) -> Sequence[Row]:
-    return [made for made in map(row, blobs) if made is not None]

@@ -11,7 +11,6 @@ class CatalogTexts:
     """The texts. Each is created once and never changed or deleted, so it may be cached."""
 
     def __init__(self, blobs: Blobs) -> None:
-        """Keep the texts in `blobs`."""
         self._blobs = blobs
         self._kept: dict[TextName, bytes] = {}
 

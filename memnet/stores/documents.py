@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
@@ -85,7 +86,9 @@ class DocumentStore:
         try:
             if known_at is None:
                 await self.check_writing(key.scope.tenant_id)
-            tag = await self._put(key, data, _metadata(summary), replaces, known_at)
+            # An existing document is written without checking the fence.
+            put = partial(self._blobs.put_of, key.scope) if replaces is None else self._blobs.storage.put
+            tag = await put(key.blob_name, data, replaces=replaces, metadata=_metadata(summary), known_at=known_at)
         except BaseException:
             # Refused, unknown or cancelled: what this write was based on is no longer to be trusted.
             known = self._cache.recall(key)
@@ -95,19 +98,6 @@ class DocumentStore:
         self._cache.remember(key, StoredBlob(data, tag))
         if self._written is not None:
             self._written(key, summary)
-
-    async def _put(
-        self,
-        key: DocumentKey,
-        data: bytes,
-        metadata: Mapping[str, str],
-        replaces: StorageETag | None,
-        known_at: datetime | None,
-    ) -> StorageETag:
-        name, storage = key.blob_name, self._blobs.storage
-        if replaces is not None:
-            return await storage.put(name, data, replaces=replaces, metadata=metadata, known_at=known_at)
-        return await self._blobs.put_of(key.scope, name, data, replaces=None, metadata=metadata, known_at=known_at)
 
     async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
         """List the user's documents, deleted ones too, whose "{namespace}/{path}" starts with `prefix`, in name order.

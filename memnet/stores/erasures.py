@@ -11,18 +11,14 @@ from memnet.domain.governance.erasure import fence_name, fenced, fences_of, load
 from memnet.domain.governance.erasure_receipt import receipt_name, receipts_of
 from memnet.domain.governance.tenant_erasure import ENDED, ended_name
 from memnet.ports import Page, StoredBlob
-from memnet.stores.blobs import Blobs, stem
+from memnet.stores.blobs import Store, stem
 
 RUNS = "runs"
 """The metadata of a tenant's record whose erasure runs."""
 
 
-class ErasureStore:
+class ErasureStore(Store):
     """The fences, the records of ended tenants, and the receipts."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """Keep them in `blobs`."""
-        self._blobs = blobs
 
     async def check(self, scope: UserScope) -> None:
         """Look for the user's fence (one round trip). Raises ErasureRunning, TenantEnded, Unavailable."""

@@ -4,11 +4,13 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
-from memnet.domain.core.errors import ErasureRunning, Unavailable
+from memnet.domain.core.errors import ErasureRunning, MemnetError, Unavailable
+from memnet.domain.core.metric import SEARCH_DURATION, SEARCH_RESULTS
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.events.event import EventKey, StoredEvent
-from memnet.domain.events.event_search import IndexDocument, Vector
+from memnet.domain.events.event_search import EventQuery, IndexDocument, Vector
 from memnet.domain.events.index_layout import (
     LAYOUT,
     REBUILD,
@@ -19,7 +21,7 @@ from memnet.domain.events.index_layout import (
     load_layout,
     load_reindexing,
 )
-from memnet.ports import Embedder, EventIndex, IdGenerator, IndexMissing, StoreConflict, StoredBlob
+from memnet.ports import Embedder, EventIndex, Hits, IdGenerator, IndexMissing, StoreConflict, StoredBlob, Telemetry
 from memnet.stores.blobs import Blobs
 from memnet.stores.erasures import ErasureStore
 
@@ -59,9 +61,7 @@ class SearchRegister:
     async def write(self, name: str, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
         """Write a record if its tag is `replaces`, or, with None, if it does not exist; return the new tag.
 
-        Raises:
-            StoreConflict: The record has another tag.
-            Unavailable: The outcome is unknown.
+        Raises StoreConflict, and Unavailable when the outcome is unknown.
         """
         self._asked_at = None if name == LAYOUT else self._asked_at
         tag = await self._blobs.storage.put(_name(name), data, replaces=replaces)
@@ -82,6 +82,23 @@ class Search:
     fences: ErasureStore
     """Events of users who have a fence are not indexed."""
     embedder: Embedder | None = None
+    telemetry: Telemetry | None = None
+
+    async def find(self, name: str, query: EventQuery, vector: Vector | None) -> Hits:
+        """Search one index, and record how long it takes and what it finds. Raises IndexMissing, Unavailable."""
+        started = perf_counter()
+        try:
+            hits = await self.index.search(name, query, vector)
+        except (MemnetError, IndexMissing) as error:
+            failure = error.code.value if isinstance(error, MemnetError) else "index_missing"
+            if self.telemetry is not None:
+                self.telemetry.record(SEARCH_DURATION, perf_counter() - started, outcome=failure)
+            raise
+        if self.telemetry is not None:
+            outcome = "found" if hits.items else "empty"
+            self.telemetry.record(SEARCH_DURATION, perf_counter() - started, outcome=outcome)
+            self.telemetry.record(SEARCH_RESULTS, len(hits.items), outcome=outcome)
+        return hits
 
     @property
     def model(self) -> str | None:
@@ -121,10 +138,8 @@ async def ensure_index(search: Search, ids: IdGenerator) -> Layout:
 async def find_indexes(*, search: Search) -> Sequence[str]:
     """Return the names of the serving index, the one being built, and those a rebuild has yet to drop.
 
-    Some of them may no longer exist. Reads the current records, not the layout that this process remembers.
-
-    Raises:
-        Unavailable.
+    Some of them may no longer exist. Reads the current records, not the layout that this process remembers. Raises
+    Unavailable.
     """
     # In this order: a rebuild that advances in between is covered by its record, which names all its indexes.
     layout = await search.register.read(LAYOUT)
@@ -153,10 +168,7 @@ async def index_events(stored: Sequence[StoredEvent], *, search: Search, ids: Id
 
     The layout is read again afterwards. If it names an index that got no upload, no marker may be deleted. If it does
     not, an index that is announced later is filled from a listing that includes these events: a rebuild waits longer
-    than `fresh_seconds` before it lists them.
-
-    Raises:
-        Unavailable.
+    than `fresh_seconds` before it lists them. Raises Unavailable.
     """
     layout = await ensure_index(search, ids)
     complete = await upload_events(stored, layout.versions, search=search)
@@ -170,10 +182,8 @@ async def upload_events(
     """Upload events to the given indexes; return those that all of them have confirmed with complete content.
 
     When the embedding model fails or an index was built with another one, an event is uploaded without its vector and
-    does not count as complete. Events of users who are being erased are left out and do not count either.
-
-    Raises:
-        Unavailable.
+    does not count as complete. Events of users who are being erased are left out and do not count either. Raises
+    Unavailable.
     """
     vectors = await _embed(stored, versions, search)
     incomplete: set[str] = set()

@@ -9,7 +9,7 @@ from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.events.event import PENDING_MARKERS, EventKey, StoredEvent, load
 from memnet.paging import bounded
 from memnet.ports import ListedBlob, Page, StoreConflict
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,8 @@ class ListedEvent:
     since: datetime
 
 
-class EventStore:
+class EventStore(Store):
     """The events, created once and never changed, and their pending-index markers."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """Keep them in `blobs`."""
-        self._blobs = blobs
 
     async def create(self, key: EventKey, data: bytes) -> None:
         """Create the event.
@@ -61,11 +57,7 @@ class EventStore:
         return await self._blobs.rows(f"{scope.prefix}events/", _listed, limit=limit, cursor=cursor)
 
     async def delete(self, key: EventKey, *, known_at: datetime | None = None) -> None:
-        """Delete the event, not its markers; deleting a missing one succeeds.
-
-        `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
-        minutes after it. Raises Unavailable.
-        """
+        """Delete the event, not its markers, as `BlobStorage.delete` does. Raises Unavailable."""
         await self._blobs.storage.delete(key.blob_name, known_at=known_at)
 
     async def mark(self, key: EventKey, mark_id: str) -> None:
@@ -96,8 +88,7 @@ class EventStore:
 async def read_events(keys: Sequence[EventKey], *, events: EventStore) -> dict[EventKey, StoredEvent | None]:
     """Return the stored events of these keys; None for bytes that are not the event. Missing ones are left out.
 
-    Raises:
-        Unavailable.
+    Raises Unavailable.
     """
     found = zip(keys, await bounded(events.get, keys), strict=True)
     return {key: _loaded(key, data) for key, data in found if data is not None}

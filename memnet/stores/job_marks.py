@@ -6,7 +6,7 @@ from datetime import datetime
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.job import PENDING_MARKERS, Job, JobKind
 from memnet.ports import ListedBlob, Page, StoreConflict
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Store
 
 NO_USER = "-"
 """The user segment of a tenant's job; no identifier is a dash."""
@@ -20,11 +20,8 @@ class MarkedJob:
     since: datetime
 
 
-class JobMarks:
+class JobMarks(Store):
     """The markers of unfinished jobs."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        self._blobs = blobs
 
     async def mark(self, job: Job) -> None:
         """Create the marker if it does not exist. Raises ErasureRunning, TenantEnded, Unavailable."""

@@ -34,10 +34,7 @@ class Vault:
 async def read_data_keys(scope: UserScope, *, records: ItemStore) -> tuple[DataKeys, StorageETag] | None:
     """Return a user's wrapped data keys and the tag that guards their next write; None if there are none.
 
-    Nothing is unwrapped, so the key vault is not called.
-
-    Raises:
-        DecryptionFailed, Unavailable.
+    Nothing is unwrapped, so the key vault is not called. Raises DecryptionFailed, Unavailable.
     """
     stored = await records.read(data_keys_key(scope))
     return None if stored is None else (data_keys.load(stored.data), stored.storage_etag)
@@ -75,8 +72,7 @@ class KeyRing:
     async def add(self, scope: UserScope, after: DataKeys | None, tag: StorageETag | None) -> DataKey:
         """Append a new key to the keys `after`, which were read with `tag`, and return it.
 
-        Raises:
-            StoreConflict: The stored keys have changed since.
+        Raises StoreConflict: the stored keys have changed since.
         """
         tenant_key = await self.vault.keys.newest(scope.tenant_id)
         data_key = DataKey(self.vault.ids.new(), self.vault.ids.secret(KEY_BYTES))

@@ -2,15 +2,11 @@
 
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget, key_of, tenant_prefix
 from memnet.ports import Page
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Store
 
 
-class HoldStore:
+class HoldStore(Store):
     """The changes of legal holds. They are never removed."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """Keep them in `blobs`."""
-        self._blobs = blobs
 
     async def create(self, key: HoldKey, data: bytes) -> None:
         """Create a change. Raises StoreConflict if it exists, Unavailable when the outcome is unknown."""

@@ -9,15 +9,11 @@ from memnet.domain.core import cursor as cursors
 from memnet.domain.core.errors import InvalidCursor
 from memnet.domain.governance.erasure import Found, Whose, is_of, prefixes_of
 from memnet.ports import ListedBlob, Page
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Store
 
 
-class UserStorage:
+class UserStorage(Store):
     """The blobs of a user or a tenant, for an erasure."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """List the blobs in `blobs`."""
-        self._blobs = blobs
 
     async def list(self, scope: Whose, *, limit: int, cursor: str | None) -> Page[Found]:
         """List the blobs, a user's keys first; pages may be short or empty. Raises InvalidCursor, Unavailable."""
@@ -41,14 +37,8 @@ class UserStorage:
     async def delete(self, scope: Whose, found: Found, *, known_at: datetime) -> None:
         """Delete a blob that `list` has found if it is unchanged; deleting a missing one succeeds.
 
-        A blob is deleted with its snapshots. If the storage keeps versions, the blob is listed as one afterwards.
-        `known_at` is the moment at which the caller knew that it may be deleted: Azure Storage refuses the request 15
-        minutes after it.
-
-        Raises:
-            StoreConflict: The blob was changed.
-            ValueError: The name is not the user's.
-            Unavailable: The outcome is unknown.
+        If the storage keeps versions, the blob is listed as one afterwards. `known_at` is as in `BlobStorage`. Raises
+        StoreConflict if the blob was changed, ValueError if the name is not the user's, Unavailable.
         """
         if not is_of(scope, found.name):
             raise ValueError("this is not the user's")

@@ -6,17 +6,13 @@ from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import StorageETag, UserScope, check_identifier
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.ports import Page, StoredBlob
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Store
 
 _SUFFIX = ".json"
 
 
-class ItemStore:
+class ItemStore(Store):
     """The items of users. Reads are strongly consistent, and every write is conditional."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """Keep them in `blobs`."""
-        self._blobs = blobs
 
     async def read(self, key: ItemKey) -> StoredBlob | None:
         """Return an item, or None if it does not exist. Raises Unavailable."""
@@ -30,11 +26,7 @@ class ItemStore:
         return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces)
 
     async def delete(self, key: ItemKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
-        """Delete an item, with `tag` only if that is its tag; deleting a missing one succeeds.
-
-        `known_at` is the moment at which the caller knew that it may be removed: Azure Storage refuses the request 15
-        minutes after it. Raises StoreConflict if it has another tag, Unavailable when the outcome is unknown.
-        """
+        """Delete an item as `BlobStorage.delete` does. Raises StoreConflict, Unavailable."""
         await self._blobs.storage.delete(key.blob_name, tag=tag, known_at=known_at)
 
     async def list(self, scope: UserScope, kind: ItemKind, *, limit: int, cursor: str | None) -> Page[ItemKey]:

@@ -6,15 +6,11 @@ from functools import partial
 from memnet.domain.core.scope import SEGMENT, UserScope, check_identifier
 from memnet.paging import pages, rows
 from memnet.ports import Page
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Store
 
 
-class UserDirectory:
+class UserDirectory(Store):
     """The tenants and users with stored data, one row each."""
-
-    def __init__(self, blobs: Blobs) -> None:
-        """List the folders of `blobs`."""
-        self._blobs = blobs
 
     async def list_tenants(self, *, limit: int, cursor: str | None) -> Page[str]:
         """List the tenants in name order. Raises InvalidCursor, Unavailable."""
@@ -29,8 +25,7 @@ class UserDirectory:
     async def pages(self, tenant_id: str | None) -> AsyncIterator[Sequence[UserScope]]:
         """Yield the users of a tenant, or of all tenants, in name order, a page at a time; a page may be empty.
 
-        Raises:
-            InvalidIdentifier, Unavailable.
+        Raises InvalidIdentifier, Unavailable.
         """
         if tenant_id is not None:
             async for page in pages(partial(self.list_users, tenant_id)):

@@ -86,13 +86,10 @@ class Scripted:
         self._statuses = list(statuses)
         self.created = 0
 
-    async def look(self) -> BootstrapReport:
+    async def __call__(self, creates: bool) -> BootstrapReport:
+        self.created += creates
         status = self._statuses.pop(0)
         return BootstrapReport((Finding("queue", status, creatable=status is PrerequisiteStatus.MISSING),))
-
-    async def create(self) -> BootstrapReport:
-        self.created += 1
-        return await self.look()
 
 
 def test_it_waits_until_everything_is_ready(
@@ -107,7 +104,7 @@ def test_it_waits_until_everything_is_ready(
 
     async def wait(seconds: float, *statuses: PrerequisiteStatus) -> tuple[BootstrapReport, int]:
         check = Scripted(*statuses)
-        first = await check.look()
+        first = await check(False)
         return await command._until_ready(check, first, apply=True, seconds=seconds), check.created
 
     report, created = asyncio.run(wait(300, unreachable, unreachable, missing, unreachable, ready))

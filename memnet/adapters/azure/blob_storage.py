@@ -23,7 +23,7 @@ from azure.core.rest import AsyncHttpResponse, HttpRequest
 from azure.storage.blob import BlobProperties
 from azure.storage.blob.aio import BlobPrefix, ContainerClient, LinearRetry
 
-from memnet.adapters.azure.credentials import Credential, storage_credential, storage_policy
+from memnet.adapters.azure.credentials import storage_credential, storage_policy
 from memnet.domain.core import cursor as cursors
 from memnet.domain.core.errors import InvalidCursor, Unavailable
 from memnet.domain.core.scope import StorageETag
@@ -113,24 +113,18 @@ class AzureBlobStorage:
         self, name: str, *, tag: StorageETag | None = None, copy: str = "", known_at: datetime | None = None
     ) -> None:
         place = quote(name, safe=PATH)
-        if copy:
-            await self._delete_copy(f"{place}?{quote(copy, safe='=:')}", known_at)
-            return
         headers = {"x-ms-delete-snapshots": "include"} | ({} if tag is None else {"If-Match": tag})
+        if copy:
+            # Source: Delete Blob (REST API): the query names the version or the snapshot.
+            place, headers = f"{place}?{quote(copy, safe='=:')}", {}
         response = await self._send("DELETE", place, headers, dated=known_at)
-        if response.status_code == 202 or _is_missing_blob(response):
+        status, code = response.status_code, response.headers.get("x-ms-error-code")
+        if status == 202 or _is_missing_blob(response) or (copy and status == 404 and code != "ContainerNotFound"):
             return
         # A missing blob does not meet the condition either; an earlier try of this very call may have removed it.
-        if response.status_code == 412 and await self.get(place) is None:
+        if status == 412 and not copy and await self.get(place) is None:
             return
         raise _refused(response)
-
-    async def _delete_copy(self, place: str, known_at: datetime | None) -> None:
-        """Source: Delete Blob (REST API): the query names the version or the snapshot."""
-        response = await self._send("DELETE", place, {}, dated=known_at)
-        is_missing = response.status_code == 404 and response.headers.get("x-ms-error-code") != "ContainerNotFound"
-        if response.status_code != 202 and not is_missing:
-            raise _refused(response)
 
     async def list(
         self, prefix: str, *, limit: int, cursor: str | None, metadata: bool = False, copies: bool = False
@@ -260,17 +254,17 @@ async def open_container(
         try:
             policies: list[Any] = [_retry(backoff_seconds), storage_policy(credential)]
             pipeline: AsyncPipeline[HttpRequest, AsyncHttpResponse] = AsyncPipeline(transport, policies)
-            client = _client(url, credential, transport, backoff_seconds)
+            client = ContainerClient.from_container_url(
+                url.rstrip("/"),
+                credential,
+                transport=transport,
+                api_version=API_VERSION,
+                retry_policy=_retry(backoff_seconds),
+            )
             yield AzureBlobStorage(client, pipeline, clock, timeout_seconds)
         finally:
             if not hasattr(credential, "named_key"):
                 await credential.close()
-
-
-def _client(url: str, credential: Credential, transport: AioHttpTransport, backoff_seconds: float) -> ContainerClient:
-    return ContainerClient.from_container_url(
-        url.rstrip("/"), credential, transport=transport, api_version=API_VERSION, retry_policy=_retry(backoff_seconds)
-    )
 
 
 def _retry(backoff: float) -> LinearRetry:

@@ -139,11 +139,8 @@ async def open_vault(
 ) -> AsyncIterator[KeyVaultSecrets]:
     """Connect to the vault at `url` with an Entra identity or, for the local vault, with `token` and its issuer `ca`.
 
-    `timeout_seconds` bounds one try. Nothing is sent before the first call.
-
-    Raises:
-        ValueError: The URL is not an https URL of a vault, or the token or the certificate is unusable; the text quotes
-            neither.
+    `timeout_seconds` bounds one try. Nothing is sent before the first call. Raises ValueError: the URL is not an https
+    URL of a vault, or the token or the certificate is unusable; the text quotes neither.
     """
     context = _check(url, token, ca)
     async with AsyncExitStack() as stack:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TypeVar
 
-from azure.keyvault.secrets import KeyVaultSecret, SecretProperties
+from azure.keyvault.secrets import KeyVaultSecret
 
 from memnet.adapters.azure.key_vault import KeyVaultSecrets, is_version, key_of
 from memnet.domain.core.errors import DecryptionFailed
@@ -139,7 +139,8 @@ class KeyVaultSigningKeys:
 
     async def public_keys(self) -> Sequence[PublicKey]:
         async with self._secrets.bounded():
-            listed = sorted(await self._secrets.versions(self._name), key=_age)
+            versions = await self._secrets.versions(self._name)
+            listed = sorted(versions, key=lambda found: found.created_on.timestamp() if found.created_on else 0.0)
             enabled = [found.version for found in listed if found.enabled and is_version(found.version)]
             values = await asyncio.gather(*(self._secrets.get(self._name, version) for version in enabled))
         return [SigningKey(*key_of(found, SECRET_BYTES)).public for found in values if found is not None]
@@ -159,10 +160,6 @@ class KeyVaultSigningKeys:
         key = SigningKey(*key_of(found, SECRET_BYTES))
         self._newest = (key, asked)
         return key
-
-
-def _age(found: SecretProperties) -> float:
-    return found.created_on.timestamp() if found.created_on else 0.0
 
 
 def _keep(held: OrderedDict[K, V], key: K, value: V, most: int) -> None:

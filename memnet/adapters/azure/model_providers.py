@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -66,19 +65,10 @@ def _is_url(value: Any) -> bool:
         return False
     try:
         parts = urlsplit(value)
-        return parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0 and _is_plain(value)
+        is_plain = parts.username is None and not parts.query and not parts.fragment
+        return parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0 and is_plain
     except ValueError:
         return False
-
-
-def _is_plain(value: str) -> bool:
-    """Neither a name and password before the host, nor anything behind the path."""
-    parts = urlsplit(value)
-    return parts.username is None and not parts.query and not parts.fragment
-
-
-def _is_seconds(value: Any) -> bool:
-    return type(value) in (int, float) and isfinite(value) and 0 < value <= MAX_TIMEOUT_SECONDS
 
 
 _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
@@ -88,6 +78,9 @@ _CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: value is None or (isinstance(value, str) and _KEY.fullmatch(value) is not None),
         "printable ASCII without blanks",
     ),
-    "timeout_seconds": (_is_seconds, f"a number over 0, up to {MAX_TIMEOUT_SECONDS}"),
+    "timeout_seconds": (
+        lambda value: type(value) in (int, float) and 0 < value <= MAX_TIMEOUT_SECONDS,
+        f"a number over 0, up to {MAX_TIMEOUT_SECONDS}",
+    ),
     "style": (lambda value: value in ("responses", "chat"), '"responses" or "chat"'),
 }

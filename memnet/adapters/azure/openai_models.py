@@ -46,6 +46,7 @@ class _Endpoint:
         self.rests_until: datetime | None = None
         self._client = client
         self._takes_temperature = True
+        self._ask = self._ask_chat if provider.style == "chat" else self._ask_responses
 
     async def ask(self, request: ModelRequest) -> ModelAnswer:
         """Send one request, and a second one if the model does not support a temperature, as reasoning models."""
@@ -57,11 +58,6 @@ class _Endpoint:
                     raise
             self._takes_temperature = False
         return await self._ask(request, None)
-
-    async def _ask(self, request: ModelRequest, temperature: float | None) -> ModelAnswer:
-        if self.provider.style == "chat":
-            return await self._ask_chat(request, temperature)
-        return await self._ask_responses(request, temperature)
 
     async def _ask_responses(self, request: ModelRequest, temperature: float | None) -> ModelAnswer:
         """ "Create a model response" of OpenAI's API reference; nothing is kept there."""
@@ -157,7 +153,9 @@ class OpenAIModels:
         return found
 
     async def _first(self, request: ModelRequest, deadline: float) -> ModelAnswer | None:
-        waiting = self._in_turn()
+        now = self._clock.now()
+        # In the configured order, with the resting ones last.
+        waiting = sorted(self._endpoints, key=lambda one: one.rests_until is not None and one.rests_until > now)
         for remaining in reversed(range(ROUNDS)):
             rests: list[tuple[float, _Endpoint]] = []
             for endpoint in waiting:
@@ -172,11 +170,6 @@ class OpenAIModels:
             await asyncio.sleep(pause)
             waiting = [endpoint for _, endpoint in rests]
         return None
-
-    def _in_turn(self) -> list[_Endpoint]:
-        """Return the providers in the configured order, with the resting ones last."""
-        now = self._clock.now()
-        return sorted(self._endpoints, key=lambda one: one.rests_until is not None and one.rests_until > now)
 
     async def _try(self, endpoint: _Endpoint, request: ModelRequest) -> ModelAnswer | float | None:
         """Return the completion, or the seconds for which the provider rests; None if waiting does not help."""
@@ -202,9 +195,7 @@ async def open_models(
     """Connect to the providers; all of them together have `budget_seconds` for one completion.
 
     `rest_seconds` is how long a failed provider without Retry-After is skipped. Nothing is sent before the first call.
-
-    Raises:
-        ValueError: There is no credential for a provider; the text names it by its number.
+    Raises ValueError: there is no credential for a provider; the text names it by its number.
     """
     async with AsyncExitStack() as stack:
         endpoints = []

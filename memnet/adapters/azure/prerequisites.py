@@ -5,7 +5,9 @@ without it 403. Only the check of deletion writes anything.
 """
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from azure.core.exceptions import AzureError, ClientAuthenticationError
@@ -84,28 +86,29 @@ class ContainerPrerequisite:
         await self._container.create()
 
 
+@dataclass(frozen=True, slots=True)
 class BlobAccess:
     """The identity may read, write, delete and list blobs."""
 
-    def __init__(self, container: AzureBlobStorage) -> None:
-        self._container = container
+    container: AzureBlobStorage
 
     async def check(self) -> Finding:
         """Read, write, delete and list a missing blob."""
         subject = "storage: reading and writing"
         try:
-            if not await self._container.exists():
+            if not await self.container.exists():
                 return Finding(subject, PrerequisiteStatus.UNKNOWN, "the container has to be there first")
-            await self._container.get(PROBE)
+            await self.container.get(PROBE)
             with suppress(StoreConflict):  # expected: the write was authorized, and there is no such blob
-                await self._container.put(PROBE, b"", replaces=NO_TAG)
-            await self._container.delete(PROBE)
-            await self._container.list(PROBE, limit=1, cursor=None)
+                await self.container.put(PROBE, b"", replaces=NO_TAG)
+            await self.container.delete(PROBE)
+            await self.container.list(PROBE, limit=1, cursor=None)
         except Unavailable as error:
             return refusal(subject, error, STORAGE_ROLE)
         return Finding(subject, PrerequisiteStatus.READY)
 
 
+@dataclass(frozen=True, slots=True)
 class DeletionCheck:
     """A deletion deletes: an erasure cannot be complete while the account keeps versions or soft-deleted blobs.
 
@@ -113,19 +116,18 @@ class DeletionCheck:
     management interface (Set Blob Service Properties, "Remarks"), where the service has no rights.
     """
 
-    def __init__(self, container: AzureBlobStorage) -> None:
-        self._container = container
+    container: AzureBlobStorage
 
     async def check(self) -> Finding:
         """Report versioning as wrong, and soft delete with its effect on erasures."""
         subject = "storage: deletion"
         try:
-            if not await self._container.exists():
+            if not await self.container.exists():
                 return Finding(subject, PrerequisiteStatus.UNKNOWN, "the container has to be there first")
             with suppress(StoreConflict):  # an earlier check was interrupted before it deleted the blob
-                await self._container.put(DELETED, b"", replaces=None)
-            await self._container.delete(DELETED)
-            left = await self._container.list(DELETED, limit=1000, cursor=None, copies=True)
+                await self.container.put(DELETED, b"", replaces=None)
+            await self.container.delete(DELETED)
+            left = await self.container.list(DELETED, limit=1000, cursor=None, copies=True)
         except Unavailable as error:
             return refusal(subject, error, STORAGE_ROLE)
         if any(blob.copy.startswith("versionid=") for blob in left.items):
@@ -190,76 +192,64 @@ class QueuePrerequisite:
             raise
 
 
+@dataclass(frozen=True, slots=True)
 class SecretReading:
     """The vault answers, and the identity may read secrets."""
 
-    def __init__(self, secrets: KeyVaultSecrets, timeout_seconds: float) -> None:
-        self._secrets = secrets
-        self._timeout = timeout_seconds
+    secrets: KeyVaultSecrets
+    timeout_seconds: float
 
     async def check(self) -> Finding:
         """Read a secret that need not exist."""
-        subject = "vault: reading secrets"
-        try:
-            async with asyncio.timeout(self._timeout):
-                await self._secrets.get(PING)
-        except (AzureError, TimeoutError, *UNREADABLE) as error:
-            return refusal(subject, error, "Key Vault Secrets User")
-        return Finding(subject, PrerequisiteStatus.READY)
+        call = asyncio.wait_for(self.secrets.get(PING), self.timeout_seconds)
+        return await _tried("vault: reading secrets", call, "Key Vault Secrets User")
 
 
+@dataclass(frozen=True, slots=True)
 class SecretWriting:
     """The identity may create secrets: the keys of new tenants, and the signing key."""
 
-    def __init__(self, secrets: KeyVaultSecrets, timeout_seconds: float) -> None:
-        self._secrets = secrets
-        self._timeout = timeout_seconds
+    secrets: KeyVaultSecrets
+    timeout_seconds: float
 
     async def check(self) -> Finding:
         """Update nothing of a missing version, which requires the right to write."""
-        subject = "vault: making secrets"
-        try:
-            async with asyncio.timeout(self._timeout):
-                await self._secrets.update_nothing(PING, NO_VERSION)
-        except (AzureError, TimeoutError, *UNREADABLE) as error:
-            return refusal(subject, error, "Key Vault Secrets Officer")
-        return Finding(subject, PrerequisiteStatus.READY)
+        call = asyncio.wait_for(self.secrets.update_nothing(PING, NO_VERSION), self.timeout_seconds)
+        return await _tried("vault: making secrets", call, "Key Vault Secrets Officer")
 
 
+@dataclass(frozen=True, slots=True)
 class IndexDefinitionAccess:
     """The identity may read, and so write, the definitions of indexes.
 
     "Connect to Azure AI Search using roles" in Microsoft's documentation lists the rights of each role.
     """
 
-    def __init__(self, index: EventIndex) -> None:
-        self._index = index
+    index: EventIndex
 
     async def check(self) -> Finding:
         """Read the definition of a missing index."""
-        subject = "search: making indexes"
-        try:
-            await self._index.matches(IndexVersion(self._index.new_name(NO_INDEX)))
-        except IndexMissing:
-            pass
-        except Unavailable as error:
-            return refusal(subject, error, INDEX_MANAGER)
-        return Finding(subject, PrerequisiteStatus.READY)
+        call = self.index.matches(IndexVersion(self.index.new_name(NO_INDEX)))
+        return await _tried("search: making indexes", call, INDEX_MANAGER)
 
 
+@dataclass(frozen=True, slots=True)
 class IndexDocumentAccess:
     """The identity may write, and so search, the documents of indexes."""
 
-    def __init__(self, index: EventIndex) -> None:
-        self._index = index
+    index: EventIndex
 
     async def check(self) -> Finding:
         """Delete a missing document from a missing index."""
-        subject = "search: indexing and searching"
-        try:
-            await self._index.delete(self._index.new_name(NO_INDEX), ["0"])
-        except IndexMissing:
-            pass
-        except Unavailable as error:
-            return refusal(subject, error, "Search Index Data Contributor")
-        return Finding(subject, PrerequisiteStatus.READY)
+        call = self.index.delete(self.index.new_name(NO_INDEX), ["0"])
+        return await _tried("search: indexing and searching", call, "Search Index Data Contributor")
+
+
+async def _tried(subject: str, call: Awaitable[object], role: str) -> Finding:
+    """Return whether the call is allowed; a missing index is expected."""
+    try:
+        with suppress(IndexMissing):
+            await call
+    except (Unavailable, AzureError, TimeoutError, *UNREADABLE) as error:
+        return refusal(subject, error, role)
+    return Finding(subject, PrerequisiteStatus.READY)

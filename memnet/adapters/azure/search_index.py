@@ -74,7 +74,6 @@ class SearchEventIndex:
         return f"{self._prefix}-{suffix}"
 
     async def create(self, version: IndexVersion) -> None:
-        """Create the index; repeating the same definition changes nothing. Raises Unavailable."""
         await self._bounded(self._client.create_or_update_index(definition(version, self._encryption_key)))
 
     async def matches(self, version: IndexVersion) -> bool:
@@ -121,7 +120,6 @@ class SearchEventIndex:
         return await self._list(name, parts, limit, after)
 
     async def list_of_user(self, name: str, scope: UserScope, *, limit: int, after: str | None = None) -> Sequence[str]:
-        """List the keys of one user's documents. Raises IndexMissing, Unavailable."""
         parts = [f"tenant_id eq {quote(scope.tenant_id)}", f"user_id eq {quote(scope.user_id)}"]
         return [hit.key for hit in await self._list(name, parts, limit, after)]
 

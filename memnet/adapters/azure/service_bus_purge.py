@@ -56,8 +56,7 @@ class Purge:
     async def from_session(self, queue: str, cancel: Cancel) -> int:
         """Empty the user's session of a queue; `cancel` cancels a scheduled message of it.
 
-        Raises:
-            Unavailable: Another receiver holds the session.
+        Raises Unavailable: another receiver holds the session.
         """
         removed = empty_rounds = 0
         async with self._opened(self._client.get_queue_receiver(queue, session_id=self._session)) as receiver:

@@ -93,10 +93,7 @@ class ServiceBusQueue:
         """Empty the sessions of the user or tenant, and remove their messages from all dead letters.
 
         Each step is bounded; the whole takes as long as there are messages. All queues are purged before a failure in
-        one of them is raised.
-
-        Raises:
-            Unavailable.
+        one of them is raised. Raises Unavailable.
         """
         purge = Purge(self._client, scope, self._timeout, self._quiet)
         kinds = [kind for kind in kinds_of(scope.user_id) if kind in self._names]
@@ -207,10 +204,8 @@ async def open_queue(
 
     A port in the URL means the emulator, which speaks AMQP without TLS and accepts keys only. `timeout_seconds` bounds
     each call; `quiet_seconds` is how long a purge waits for further messages; `traceparent` returns the span that
-    messages continue. Nothing is sent before the first call.
-
-    Raises:
-        ValueError: The address is not one of a namespace, or an Entra identity would be used without TLS.
+    messages continue. Nothing is sent before the first call. Raises ValueError: the address is not one of a namespace,
+    or an Entra identity would be used without TLS.
     """
     async with open_client(url, key=key, retries=2) as client:
         queue = ServiceBusQueue(client, urlsplit(url), names, letters, timeout_seconds, quiet_seconds, traceparent)
@@ -234,15 +229,12 @@ async def open_client(url: str, *, key: str | None, retries: int) -> AsyncIterat
         credential = DefaultAzureCredential()
         client = ServiceBusClient(address.hostname, credential, **options)
     else:
-        client = ServiceBusClient.from_connection_string(_connection_string(address, key), **options)
+        emulator = "" if address.port is None else "UseDevelopmentEmulator=true;"
+        parts = f"Endpoint=sb://{address.netloc};SharedAccessKeyName={KEY_NAME};SharedAccessKey={key};{emulator}"
+        client = ServiceBusClient.from_connection_string(parts, **options)
     try:
         async with client:
             yield client
     finally:
         if credential is not None:
             await credential.close()
-
-
-def _connection_string(address: SplitResult, key: str) -> str:
-    emulator = "" if address.port is None else "UseDevelopmentEmulator=true;"
-    return f"Endpoint=sb://{address.netloc};SharedAccessKeyName={KEY_NAME};SharedAccessKey={key};{emulator}"

@@ -27,7 +27,6 @@ class MemoryBlobStorage:
     """The BlobStorage port for tests: never unavailable, without copies, and requests have no date."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start empty; `clock` dates the blobs."""
         self._clock = clock
         self._blobs: dict[str, _Blob] = {}
         self._writes = 0

@@ -75,7 +75,6 @@ class MemoryEventIndex:
         return [EventHit(key, index[key].stored.data, 0.0) for key in keys[:limit]]
 
     async def list_of_user(self, name: str, scope: UserScope, *, limit: int, after: str | None = None) -> Sequence[str]:
-        """List the keys of one user's documents. Raises IndexMissing."""
         index = await self._get(name)
         keys = [key for key in sorted(index) if index[key].stored.key.scope == scope and key > (after or "")]
         return keys[:limit]

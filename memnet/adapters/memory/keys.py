@@ -13,7 +13,6 @@ class MemoryTenantKeys:
     """The TenantKeys port for tests; errors as the port says, except that it is never unavailable."""
 
     def __init__(self, ids: IdGenerator) -> None:
-        """Start empty; secrets come from `ids`."""
         self._ids = ids
         self._versions: dict[str, list[TenantKey]] = {}
 
@@ -48,7 +47,6 @@ class MemorySigningKeys:
     """The SigningKeys port for tests; errors as the port says, except that it is never unavailable."""
 
     def __init__(self, ids: IdGenerator) -> None:
-        """Start empty; secrets come from `ids`."""
         self._ids = ids
         self._versions: list[SigningKey] = []
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -53,11 +53,8 @@ class MemoryTelemetry:
             raise ValueError(f"{metric.name} takes the labels {metric.labels}")
         self.values.setdefault(metric.name, []).append((value, labels))
 
-    def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
-        return self._span(name, kind, parent)
-
     @contextmanager
-    def _span(self, name: str, kind: SpanKind, parent: str | None) -> Iterator[Span]:
+    def span(self, name: str, kind: SpanKind, parent: str | None = None) -> Iterator[Span]:
         number = len(self.spans) + 1
         current = self._current.get()
         above = None if current is None else current.traceparent

@@ -42,7 +42,9 @@ class LogExport(logging.Handler):
                 timestamp=at,
                 observed_timestamp=at,
                 severity_text=record.levelname,
-                severity_number=_severity(record.levelno),
+                severity_number=next(
+                    (severity for least, severity in _SEVERITIES if record.levelno >= least), SeverityNumber.DEBUG
+                ),
                 body=exportable_message(record),
                 attributes=_attributes(record),
             )
@@ -57,7 +59,3 @@ def _attributes(record: logging.LogRecord) -> dict[str, str | int | float]:
         attributes["exception"] = type(record.exc_info[1]).__name__
         attributes["where"] = str(where(record.exc_info[1]))
     return attributes
-
-
-def _severity(level: int) -> SeverityNumber:
-    return next((severity for least, severity in _SEVERITIES if level >= least), SeverityNumber.DEBUG)

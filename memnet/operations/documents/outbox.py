@@ -32,11 +32,8 @@ class SweepReport:
 async def flush_outbox(scope: UserScope, records: Sequence[Record], *, audit: AuditLog) -> None:
     """Append records of a committed version to the audit log. Safe to repeat and to run concurrently.
 
-    Pass only records that a confirmed read or write of the document held: an attempt that was not committed must
-    leave no record.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    Pass only records that a confirmed read or write of the document held: an attempt that was not committed must leave
+    no record. Raises HistoryCorrupt, Unavailable.
     """
     for record in records:
         if not audit.is_flushed(scope, record["change_id"]):
@@ -46,10 +43,8 @@ async def flush_outbox(scope: UserScope, records: Sequence[Record], *, audit: Au
 async def sweep_outboxes(service: Service, *, quiet: timedelta = timedelta(minutes=1)) -> SweepReport:
     """Flush and empty the outbox of every document that has not been written for `quiet`.
 
-    Safe while writers and other sweepers run. The ETag that clients see stays the same.
-
-    Raises:
-        Unavailable: The documents cannot be listed.
+    Safe while writers and other sweepers run. The ETag that clients see stays the same. Raises Unavailable: the
+    documents cannot be listed.
     """
     report = SweepReport()
     latest = to_text(service.clock.now() - quiet)

@@ -33,10 +33,7 @@ class ListedPending:
 async def list_pending(scope: UserScope, service: Service, *, limit: int, cursor: str | None) -> Page[ListedPending]:
     """Return the pending items of up to `limit` documents (25 at most) in name order.
 
-    A page may be empty before the end.
-
-    Raises:
-        InvalidCursor, HistoryCorrupt, Unavailable.
+    A page may be empty before the end. Raises InvalidCursor, HistoryCorrupt, Unavailable.
     """
 
     async def items(key: DocumentKey) -> Sequence[ListedPending]:
@@ -55,8 +52,7 @@ async def list_pending(scope: UserScope, service: Service, *, limit: int, cursor
 async def confirm_pending(command: ConfirmPending, service: Service) -> WriteResult:
     """Apply the operation of a pending item to the current version, exactly once, and remove the item.
 
-    Raises:
-        What `decide_confirmation` and `commit_change` raise; then nothing has changed.
+    Raises what `decide_confirmation` and `commit_change` raise; then nothing has changed.
     """
 
     def decide(known: Catalog, current: Envelope | None) -> Decision:
@@ -70,8 +66,7 @@ async def confirm_pending(command: ConfirmPending, service: Service) -> WriteRes
 async def reject_pending(command: RejectPending, service: Service) -> WriteResult:
     """Remove a pending item, exactly once. Nothing else changes.
 
-    Raises:
-        What `decide_rejection` and `commit_change` raise; then nothing has changed.
+    Raises what `decide_rejection` and `commit_change` raise; then nothing has changed.
     """
 
     def decide(known: Catalog, current: Envelope | None) -> Decision:

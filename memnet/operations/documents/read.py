@@ -42,10 +42,8 @@ async def list_documents(
 ) -> Page[ListedDocument]:
     """Return up to `limit` documents in name order, by namespace and path prefix.
 
-    Deleted documents are left out, so a page may be short; it is empty only at the end.
-
-    Raises:
-        InvalidIdentifier, InvalidCursor, Unavailable.
+    Deleted documents are left out, so a page may be short; it is empty only at the end. Raises InvalidIdentifier,
+    InvalidCursor, Unavailable.
     """
     start = ""
     if namespace is not None:

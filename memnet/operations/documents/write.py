@@ -105,11 +105,8 @@ async def commit_governed(
 ) -> WriteResult:
     """Apply `command`, which `decide` judges by the catalog, exactly once.
 
-    If the document is under a schema version that this process does not have, the text of that version is read from
-    the container and the change is decided again.
-
-    Raises:
-        What `decide` and `commit_change` raise; then nothing has changed.
+    If the document is under a schema version that this process does not have, the text of that version is read from the
+    container and the change is decided again. Raises what `decide` and `commit_change` raise; then nothing has changed.
     """
 
     async def commit_with(known: Catalog) -> WriteResult:

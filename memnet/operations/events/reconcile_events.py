@@ -33,8 +33,7 @@ class ReconcileReport:
 async def reconcile_events(service: Service) -> ReconcileReport:
     """Index every event with a pending-index marker. Writers and other reconciliations may run at the same time.
 
-    Raises:
-        Unavailable: The markers cannot be listed, or the storage fails.
+    Raises Unavailable: the markers cannot be listed, or the storage fails.
     """
     report = ReconcileReport()
     async for markers in pages(service.events.list_marked):
@@ -91,11 +90,7 @@ class SearchReport:
 async def verify_search(tenant_id: str | None, service: Service) -> SearchReport:
     """Compare every stored event with every index document, of one tenant or of all.
 
-    Writes that happen meanwhile may show as differences.
-
-    Raises:
-        SearchUnavailable: There is no index.
-        Unavailable.
+    Writes that happen meanwhile may show as differences. Raises Unavailable; SearchUnavailable: there is no index.
     """
     indexed = await _indexed(tenant_id, service.search)
     report = SearchReport(documents=len(indexed))

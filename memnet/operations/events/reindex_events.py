@@ -37,9 +37,9 @@ from memnet.domain.events.index_layout import (
     load_reindexing,
     tenant_record,
 )
-from memnet.ports import EventHit, IndexMissing, MessageQueue, StoreConflict
+from memnet.ports import IndexMissing, MessageQueue, StoreConflict
 from memnet.service import Service
-from memnet.stores import EventStore, Search, ensure_index, index_events, read_events, upload_events
+from memnet.stores import Search, ensure_index, index_events, read_events, upload_events
 
 PAGE = 1000
 DOCUMENTS = 500
@@ -49,8 +49,7 @@ log = logging.getLogger(__name__)
 async def get_reindexing(tenant_id: str, *, search: Search) -> Reindexing:
     """Return the record of a tenant's latest reindexing.
 
-    Raises:
-        InvalidIdentifier, SearchUnavailable, ReindexNotFound, Unavailable.
+    Raises InvalidIdentifier, SearchUnavailable, ReindexNotFound, Unavailable.
     """
     stored = await search.register.read(tenant_record(check_identifier("tenant_id", tenant_id)))
     if stored is None:
@@ -62,10 +61,7 @@ async def reindex_events(tenant_id: str, service: Service) -> Reindexing:
     """Send a reindexing of the tenant's events to the workers and return its record.
 
     A running one is returned, a stalled one resumed. If the queue does not accept the job, this process does the work
-    in the background.
-
-    Raises:
-        InvalidIdentifier, SearchUnavailable, Unavailable.
+    in the background. Raises InvalidIdentifier, SearchUnavailable, Unavailable.
     """
     name, now = tenant_record(check_identifier("tenant_id", tenant_id)), service.clock.now()
     stored = await service.search.register.read(name)
@@ -104,10 +100,8 @@ async def _is_sent(tenant_id: str, record: Reindexing, queue: MessageQueue) -> b
 async def resume_reindexing(tenant_id: str, reindex_id: str, service: Service) -> bool:
     """Run a reindexing from its record to its end; return whether there was anything to do.
 
-    A reindexing that is finished, was replaced by another one, or was resumed by another process is left alone.
-
-    Raises:
-        Unavailable: The same call resumes from the last page in the record.
+    A reindexing that is finished, was replaced by another one, or was resumed by another process is left alone. Raises
+    Unavailable: the same call resumes from the last page in the record.
     """
     name = tenant_record(tenant_id)
     stored = await service.search.register.read(name)
@@ -224,11 +218,7 @@ async def _reindex_tenant(tenant_id: str, journal: _Journal, service: Service) -
     """Index the tenant's stored events and delete documents without an event, recording each page.
 
     If the index does not exist, a new one is built for all tenants: an index with one tenant's events would give the
-    others wrong results.
-
-    Raises:
-        StoreConflict: Another process has resumed the reindexing.
-        Unavailable.
+    others wrong results. Raises Unavailable; StoreConflict: another process has resumed the reindexing.
     """
     layout = await ensure_index(service.search, service.ids)
     try:
@@ -255,14 +245,10 @@ async def _delete_orphans(tenant_id: str, service: Service) -> int:
     name = (await ensure_index(service.search, service.ids)).serving.name
     while True:
         hits = await service.search.index.list(name, tenant_id, limit=DOCUMENTS, after=after)
-        orphans = await _orphans(hits, service.events)
+        keys = {hit.key: event.key for hit in hits if (event := load(hit.data)) is not None}
+        found = {key.index_key for key in await read_events(list(keys.values()), events=service.events)}
+        orphans = [hit.key for hit in hits if hit.key not in found]
         removed += len(orphans) - len(await service.search.index.delete(name, orphans)) if orphans else 0
         if len(hits) < DOCUMENTS:
             return removed
         after = hits[-1].key
-
-
-async def _orphans(hits: Sequence[EventHit], events: EventStore) -> list[str]:
-    keys = {hit.key: event.key for hit in hits if (event := load(hit.data)) is not None}
-    found = {key.index_key for key in await read_events(list(keys.values()), events=events)}
-    return [hit.key for hit in hits if hit.key not in found]

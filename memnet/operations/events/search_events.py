@@ -27,10 +27,7 @@ async def search_events(query: EventQuery, *, cursor: str | None, search: Search
     """Return one page of the events that match `query`, best first, or newest first if it has no text.
 
     If the embeddings are unavailable, words alone decide, and `mode` reports it; after pages that were ranked by
-    meaning, Unavailable is raised instead of mixing two orders.
-
-    Raises:
-        InvalidCursor, SearchUnavailable, Unavailable.
+    meaning, Unavailable is raised instead of mixing two orders. Raises InvalidCursor, SearchUnavailable, Unavailable.
     """
     skip, lexical = (0, False) if cursor is None else decode_cursor(query, cursor)
     query = replace(query, skip=skip)
@@ -61,7 +58,7 @@ async def _embed(query: EventQuery, version: IndexVersion, search: Search) -> Ve
 async def _search(name: str, query: EventQuery, vector: Vector | None, search: Search) -> Hits:
     """Search the index; if it does not exist, the one that replaced it."""
     try:
-        return await search.index.search(name, query, vector)
+        return await search.find(name, query, vector)
     except IndexMissing:
         stored = await search.register.read(LAYOUT)
         serving = None if stored is None else load_layout(stored.data).serving
@@ -70,7 +67,7 @@ async def _search(name: str, query: EventQuery, vector: Vector | None, search: S
             raise SearchUnavailable() from None
         fitting = vector if serving.takes(search.model, search.dimensions) else None
         try:
-            return await search.index.search(serving.name, query, fitting)
+            return await search.find(serving.name, query, fitting)
         except IndexMissing:
             raise SearchUnavailable() from None
 

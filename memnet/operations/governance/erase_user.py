@@ -92,7 +92,8 @@ async def _is_signed(journal: ErasureJournal) -> bool:
 async def _erase(journal: ErasureJournal) -> Erased:
     for _ in range(MAX_PASSES):
         # Read before the pass: data that the pass does not find must not have been able to arrive since.
-        settled = _is_settled(journal)
+        settled_at = journal.erasure.settled_at(journal.service.erasure_quiescence)
+        settled = settled_at is not None and journal.service.clock.now() >= settled_at
         found, failing = await _pass(journal)
         if failing:
             await journal.note(replace(journal.erasure, failing=failing, clean_scans=0))
@@ -104,11 +105,6 @@ async def _erase(journal: ErasureJournal) -> Erased:
         if is_proven(journal.erasure):
             return await _end(journal, recoverable(journal.erasure.scope, journal.kept))
     return Erased.WAITING
-
-
-def _is_settled(journal: ErasureJournal) -> bool:
-    settled_at = journal.erasure.settled_at(journal.service.erasure_quiescence)
-    return settled_at is not None and journal.service.clock.now() >= settled_at
 
 
 async def _pass(journal: ErasureJournal) -> tuple[int, dict[str, str]]:
@@ -186,9 +182,7 @@ async def erase_blobs(journal: ErasureJournal) -> int:
     """Delete a user's blobs until a full listing finds none that can be deleted; return their number.
 
     Current blobs go first, then their versions and snapshots. Soft-deleted blobs cannot be deleted before they expire;
-    `journal.kept` names them.
-
-    Raises StoreConflict if another process has taken the erasure over, Unavailable.
+    `journal.kept` names them. Raises StoreConflict if another process has taken the erasure over, Unavailable.
     """
     service, scope = journal.service, journal.erasure.scope
     await journal.finish_batch()

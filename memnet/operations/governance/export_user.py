@@ -99,10 +99,7 @@ async def export_user(
 
     Records are written unsealed. Each document is one version with all records up to it, verified; the manifest counts
     the documents that were changed meanwhile. Snapshots are unsealed only for `snapshots_read_by`, and each one leaves
-    an access record.
-
-    Raises:
-        HistoryCorrupt, LimitExceeded, DecryptionFailed, VaultUnavailable, Unavailable, OSError.
+    an access record. Raises HistoryCorrupt, LimitExceeded, DecryptionFailed, VaultUnavailable, Unavailable, OSError.
     """
     started = to_text(service.clock.now())
     files = _Files(archive)

@@ -90,11 +90,6 @@ class _Import:
             raise
         return ImportOutcome.THERE if result.replayed else ImportOutcome.CREATED
 
-    async def record_run(self) -> None:
-        """Record the run before its first change: a later run may finish it."""
-        run = run_record(self.verified, self.target, self.actor, self.service.clock.now(), self.service.ids.new())
-        await _create_item(run, dry_run=False, vault=self.service.vault)
-
     async def entries(self, kind: EntryKind, *, dry_run: bool) -> Counter[tuple[str, ImportOutcome]]:
         counts = Counter[tuple[str, ImportOutcome]]()
         async for batch in self._batches(kind):
@@ -126,18 +121,17 @@ async def import_user(
 
     For the archived user, documents and records are restored unchanged. For another user, each document is created by a
     write of `actor` whose evidence names the archive and the source. Existing data is never replaced. Repeating an
-    interrupted call finishes it.
-
-    Raises:
-        ArchiveInvalid, OSError, and what `replace_document` raises: before anything is written.
-        HistoryCorrupt, DecryptionFailed, Unavailable.
+    interrupted call finishes it. Raises HistoryCorrupt, DecryptionFailed, Unavailable; ArchiveInvalid, OSError, and
+    what `replace_document` raises: before anything is written.
     """
     verified = await verify_archive(archive, catalog=service.catalog)
     work = _Import(archive, verified, target, actor, service)
     report, rows = ImportReport(verified), verified.manifest.documents
     report.documents = [(row, await work.document(row, dry_run=True)) for row in rows]
     if not dry_run:
-        await work.record_run()
+        # Before the first change: a later run may finish this one.
+        run = run_record(verified, target, actor, service.clock.now(), service.ids.new())
+        await _create_item(run, dry_run=False, vault=service.vault)
         report.documents = [(row, await work.document(row, dry_run=False)) for row in rows]
     for kind in verified.manifest.kinds:
         report.entries += await work.entries(kind, dry_run=dry_run)

@@ -79,10 +79,8 @@ async def place_hold(target: HoldTarget, reason: str, service: Service, *, actor
 async def release_hold(target: HoldTarget, reason: str, service: Service, *, actor: Actor) -> HoldStatus:
     """Release the hold on a user or a tenant, and return which holds still cover it; without a hold, change nothing.
 
-    Releasing a tenant's hold does not release those of its users, nor the other way round.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    Releasing a tenant's hold does not release those of its users, nor the other way round. Raises HistoryCorrupt,
+    Unavailable.
     """
 
     async def release() -> None:
@@ -97,10 +95,8 @@ async def release_hold(target: HoldTarget, reason: str, service: Service, *, act
 async def get_hold(target: HoldTarget, service: Service) -> HoldStatus:
     """Return the holds that cover a user or a tenant, and the history of its own hold.
 
-    A hold on a tenant covers its users. No hold covers a user whose erasure has started.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    A hold on a tenant covers its users. No hold covers a user whose erasure has started. Raises HistoryCorrupt,
+    Unavailable.
     """
     changes = await _changes(target, service)
     covering = changes[-1:]
@@ -114,8 +110,7 @@ async def get_hold(target: HoldTarget, service: Service) -> HoldStatus:
 async def list_holds(tenant_id: str, service: Service) -> Sequence[HoldChange]:
     """List the holds in force on a tenant and on its users: the tenant's own first, then by user.
 
-    Raises:
-        InvalidIdentifier, HistoryCorrupt, Unavailable.
+    Raises InvalidIdentifier, HistoryCorrupt, Unavailable.
     """
     keys = [key async for key in rows(partial(service.holds.list_of_tenant, tenant_id), PAGE)]
     found = [await _newest(target, service) for target in dict.fromkeys(key.target for key in keys)]
@@ -126,11 +121,8 @@ async def list_holds(tenant_id: str, service: Service) -> Sequence[HoldChange]:
 async def holds_covering(scope: UserScope, service: Service) -> Sequence[HoldChange]:
     """Return the recorded holds over a user, its own first, then the tenant's.
 
-    Retention and erasure call it before they delete anything.
-
-    Raises:
-        HistoryCorrupt: the changes cannot be read or were altered, so that no caller may assume there is no hold.
-        Unavailable.
+    Retention and erasure call it before they delete anything. Raises Unavailable; HistoryCorrupt: the changes cannot be
+    read or were altered, so that no caller may assume there is no hold.
     """
     newest = await bounded(partial(_newest, service=service), targets_over(scope))
     return [change for change in newest if change is not None and change.holds]

@@ -86,10 +86,8 @@ async def apply_retentions(
 ) -> RetentionsReport:
     """Apply retention to each user of a tenant, or of all tenants, in turn.
 
-    A failure of one user is logged and counted; the next run retries it.
-
-    Raises:
-        InvalidIdentifier, MalformedRequest as `apply_retention`; Unavailable if the users cannot be listed.
+    A failure of one user is logged and counted; the next run retries it. Raises InvalidIdentifier, MalformedRequest as
+    `apply_retention`; Unavailable if the users cannot be listed.
     """
     found = RetentionsReport()
     async for page in service.users.pages(tenant_id):

@@ -47,10 +47,8 @@ async def retain_snapshots(run: RetentionRun) -> frozenset[str]:
     """Delete each expired snapshot, by its profile's rule; return the ids of the replays whose snapshots stay.
 
     The days count from `created_at` of its replay. A snapshot is blocked while its replay has not finished. One without
-    a replay belongs to a request that never ended: it gets a failed replay, and its days begin.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    a replay belongs to a request that never ended: it gets a failed replay, and its days begin. Raises HistoryCorrupt,
+    Unavailable.
     """
     stay: set[str] = set()
     async for page in pages(partial(run.service.records.list, run.scope, ItemKind.SNAPSHOTS), PAGE):
@@ -116,10 +114,7 @@ async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
 
     A replay is blocked until it has finished and its snapshot is deleted (it is not in `with_snapshot`): otherwise the
     same snapshot, submitted again, would be replayed again. A conflict is blocked while it is open, and while its
-    replay can still continue, because the replay would create it again.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    replay can still continue, because the replay would create it again. Raises HistoryCorrupt, Unavailable.
     """
     replayed: set[str] = set()
     tally = run.report.tallies["replays"]
@@ -221,10 +216,8 @@ async def retain_events(run: RetentionRun) -> None:
     """Delete expired events; days count from the event's own time or from its storage, whichever was first.
 
     The rule is that of the profile in the event's evidence, which a replay writes; without one, the longest of all. A
-    failing index does not stop the run: the reconciliation deletes the index documents of marked events.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    failing index does not stop the run: the reconciliation deletes the index documents of marked events. Raises
+    HistoryCorrupt, Unavailable.
     """
     service, tally = run.service, run.report.tallies["events"]
 

@@ -34,10 +34,8 @@ async def delete_expired(expired: Sequence[T], remove: Remove[T], tally: Tally, 
 
     Items of a batch that `remove` does not return count as deferred. The legal holds are read before every batch; under
     a hold nothing is deleted and the batch counts as on hold. The storage refuses deletions of a process that was
-    suspended after it read the holds, because they are dated with the moment before.
-
-    Raises:
-        HistoryCorrupt, Unavailable, and what `remove` raises.
+    suspended after it read the holds, because they are dated with the moment before. Raises HistoryCorrupt,
+    Unavailable, and what `remove` raises.
     """
     deleted: list[T] = []
     for batch in batches(expired, BATCH):

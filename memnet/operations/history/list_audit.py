@@ -22,12 +22,10 @@ async def list_audit(
 ) -> Page[bytes]:
     """Return up to `limit` records as JSON: document by document in name order, the oldest record of each first.
 
-    Values are unsealed, and the salt is left out. Records of deleted documents are included; records that retention
-    has deleted, and records of a user who is being erased, are not. `namespace` and `path` filter the documents.
-
-    Raises:
-        MalformedRequest: There is a path and no namespace.
-        InvalidIdentifier, InvalidCursor, HistoryCorrupt, VaultUnavailable, Unavailable.
+    Values are unsealed, and the salt is left out. Records of deleted documents are included; records that retention has
+    deleted, and records of a user who is being erased, are not. `namespace` and `path` filter the documents. Raises
+    InvalidIdentifier, InvalidCursor, HistoryCorrupt, VaultUnavailable, Unavailable; MalformedRequest: there is a path
+    and no namespace.
     """
     listing = f"{scope.prefix}audit of {namespace or '*'}/{path or '*'}"
     after_name, after_sequence = _read_cursor(listing, cursor)

@@ -94,9 +94,7 @@ async def _check(previous: Checkpoint | None, found: dict[DocumentKey, Envelope]
 async def read_newest_checkpoint(scope: UserScope, *, records: ItemStore) -> Checkpoint | None:
     """Return the newest checkpoint, its signature not verified; None if there is none.
 
-    Raises:
-        HistoryCorrupt: The stored bytes are not a checkpoint of this user.
-        Unavailable.
+    Raises Unavailable; HistoryCorrupt: the stored bytes are not a checkpoint of this user.
     """
     newest: ItemKey | None = None
     async for key in rows(partial(records.list, scope, ItemKind.HEADS), CHECKPOINTS_PAGE):

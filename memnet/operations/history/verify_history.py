@@ -43,11 +43,9 @@ async def verify_history(
 ) -> tuple[CheckpointReport, Sequence[VerifiedHistory]]:
     """Return a report on the checkpoints, and every history with the first fault that it or a checkpoint shows.
 
-    Signatures are verified with `public_keys`, else with those of the signing keys. `expected` is a checkpoint that
-    was kept elsewhere. Writers and signers may run at the same time.
-
-    Raises:
-        Unavailable, VaultUnavailable, DecryptionFailed.
+    Signatures are verified with `public_keys`, else with those of the signing keys. `expected` is a checkpoint that was
+    kept elsewhere. Writers and signers may run at the same time. Raises Unavailable, VaultUnavailable,
+    DecryptionFailed.
     """
 
     async def read_one(key: ItemKey) -> StoredCheckpoint:
@@ -88,10 +86,7 @@ async def rebuild_documents(
 
     The entries contain the record hashes of the changes in `wanted`, by document. `begin` is called for each document,
     and again for one that changed meanwhile: its versions then start again with the first. Listings, documents and
-    records are read and not trusted; writers may run at the same time.
-
-    Raises:
-        VaultUnavailable, Unavailable.
+    records are read and not trusted; writers may run at the same time. Raises VaultUnavailable, Unavailable.
     """
     found, run = list[VerifiedHistory](), _Run(scope, service.audit, wanted or {}, begin)
     # Before the documents: a document created meanwhile does not count as records without a document.

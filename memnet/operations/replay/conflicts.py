@@ -56,8 +56,7 @@ class LoadedConflict:
 async def read_conflict(scope: UserScope, conflict_id: str, *, vault: Vault) -> LoadedConflict:
     """Read a conflict and unseal its versions.
 
-    Raises:
-        InvalidIdentifier, ConflictNotFound, HistoryCorrupt, VaultUnavailable, Unavailable.
+    Raises InvalidIdentifier, ConflictNotFound, HistoryCorrupt, VaultUnavailable, Unavailable.
     """
     key = conflict_key(scope, conflict_id)
     stored = await vault.records.read(key)
@@ -78,8 +77,7 @@ async def list_conflicts(
 ) -> Page[tuple[Conflict, Versions | None]]:
     """Return the conflicts of one status, or all, by id; a page may be short or empty.
 
-    Raises:
-        InvalidCursor, HistoryCorrupt, VaultUnavailable, Unavailable.
+    Raises InvalidCursor, HistoryCorrupt, VaultUnavailable, Unavailable.
     """
 
     async def read(key: ItemKey) -> LoadedConflict | None:
@@ -99,11 +97,8 @@ async def retry_conflict(
 ) -> tuple[Conflict, Versions | None]:
     """Record the actor's request, attempt the conflict, and return it, resolved or open.
 
-    The worker's principal writes: the actor does not become the proposer.
-
-    Raises:
-        ConflictClosed: It was resolved or discarded before.
-        InvalidIdentifier, ConflictNotFound, HistoryCorrupt, VaultUnavailable, Unavailable.
+    The worker's principal writes: the actor does not become the proposer. Raises InvalidIdentifier, ConflictNotFound,
+    HistoryCorrupt, VaultUnavailable, Unavailable; ConflictClosed: it was resolved or discarded before.
     """
 
     async def note() -> Job:
@@ -170,10 +165,8 @@ async def attempt_conflict(job: Job, service: Service, *, attempt: int | None) -
 
     `attempt` is the number of the job's scheduled retry; a retry that is not due does nothing. After a failed one the
     next is scheduled, up to the last. None: a person asked for it, and the schedule stays. Every request is stored
-    before it is sent, so none is applied twice.
-
-    Raises:
-        ConflictNotFound, HistoryCorrupt, ErasureRunning, VaultUnavailable, Unavailable: The same call continues.
+    before it is sent, so none is applied twice. Raises ConflictNotFound, HistoryCorrupt, ErasureRunning,
+    VaultUnavailable, Unavailable: the same call continues.
     """
     conflict = await retry_conflicts(partial(_attempt, job, attempt, service))
     if conflict.next_attempt_at is None:

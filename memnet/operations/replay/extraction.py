@@ -85,11 +85,8 @@ async def load_source_documents(snapshot: Snapshot, service: Service, *, actor: 
     """Return the profile's writable documents that the replay may change.
 
     The text of the user routes to one document of a family; injected memory does not. A document that does not exist
-    has its binding's initial content.
-
-    Raises:
-        HistoryCorrupt: A document cannot be read.
-        ProfileNotFound, ProfileForbidden, Unavailable.
+    has its binding's initial content. Raises ProfileNotFound, ProfileForbidden, Unavailable; HistoryCorrupt: a document
+    cannot be read.
     """
     profile = service.catalog.profile(snapshot.profile_id)
     if not profile.admits(actor.principal):

@@ -39,10 +39,7 @@ class DueJob:
 async def find_due_job(job: Job, *, records: ItemStore) -> DueJob | None:
     """Return the next attempt of a job; None if it is finished, has no retry scheduled, or is unknown.
 
-    The worker of a reindexing reads its record itself.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    The worker of a reindexing reads its record itself. Raises HistoryCorrupt, Unavailable.
     """
     if job.kind is JobKind.REPLAY:
         stored = await records.read(replay_key(job.scope, job.job_id))
@@ -72,11 +69,8 @@ async def send_job(job: Job, *, attempt: int, due: datetime | None, queue: Messa
 async def unmark_job(job: Job, service: Service) -> None:
     """Remove the marker of a finished job, and restore it if the job has become due since.
 
-    Every writer that makes a job due marks it before it changes the record.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
-        ErasureRunning: The marker cannot be restored because the user is being erased.
+    Every writer that makes a job due marks it before it changes the record. Raises HistoryCorrupt, Unavailable;
+    ErasureRunning: the marker cannot be restored because the user is being erased.
     """
     await service.marks.unmark(job)
     if await find_due_job(job, records=service.records) is not None:
@@ -86,8 +80,7 @@ async def unmark_job(job: Job, service: Service) -> None:
 async def retry_replay(scope: UserScope, replay_id: str, service: Service) -> Replay:
     """Mark the job of a failed replay, queue the replay, and send the job; any other replay stays unchanged.
 
-    Raises:
-        InvalidIdentifier, ReplayNotFound, HistoryCorrupt, ErasureRunning, Unavailable.
+    Raises InvalidIdentifier, ReplayNotFound, HistoryCorrupt, ErasureRunning, Unavailable.
     """
     job = Job(JobKind.REPLAY, scope.tenant_id, scope.user_id, replay_id)
 
@@ -113,9 +106,7 @@ async def fail_replay(job: Job, reason: str, service: Service) -> Replay | None:
     """Record that the replay failed and why (a code, without content), remove its marker, and return the record.
 
     Applied patches stay applied, and a retry continues. A finished replay stays unchanged; None if there is none.
-
-    Raises:
-        HistoryCorrupt, Unavailable.
+    Raises HistoryCorrupt, Unavailable.
     """
 
     async def fail() -> Replay | None:
@@ -135,8 +126,7 @@ async def fail_replay(job: Job, reason: str, service: Service) -> Replay | None:
 async def get_replay(scope: UserScope, replay_id: str, *, records: ItemStore) -> dict[str, Any]:
     """Return a replay with the results of its patches and the current status of its conflicts.
 
-    Raises:
-        InvalidIdentifier, ReplayNotFound, HistoryCorrupt, Unavailable.
+    Raises InvalidIdentifier, ReplayNotFound, HistoryCorrupt, Unavailable.
     """
     stored = await records.read(replay_key(scope, replay_id))
     if stored is None:
@@ -161,8 +151,7 @@ async def _with_conflict(scope: UserScope, records: ItemStore, result: PatchResu
 async def list_replays(scope: UserScope, *, limit: int, cursor: str | None, records: ItemStore) -> Page[dict[str, Any]]:
     """Return the replays as `get_replay` does, by id, which is not ordered by time; a page may be short.
 
-    Raises:
-        InvalidCursor, HistoryCorrupt, Unavailable.
+    Raises InvalidCursor, HistoryCorrupt, Unavailable.
     """
 
     async def read(key: ItemKey) -> dict[str, Any] | None:

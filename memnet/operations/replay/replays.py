@@ -268,10 +268,8 @@ async def try_proposal(
 async def rebase_proposal(proposal: Proposal, service: Service) -> RebaseResult:
     """Rebase the proposed operations from the version they were proposed on to the current one.
 
-    A document that does not exist has the binding's initial content.
-
-    Raises:
-        ProfileNotFound, BindingNotFound, HistoryCorrupt, Unavailable.
+    A document that does not exist has the binding's initial content. Raises ProfileNotFound, BindingNotFound,
+    HistoryCorrupt, Unavailable.
     """
     profile = service.catalog.profile(proposal.profile_id)
     stored = await service.documents.get(proposal.key)
@@ -293,10 +291,8 @@ async def rebase_proposal(proposal: Proposal, service: Service) -> RebaseResult:
 async def create_conflict(proposal: Proposal, details: ConflictDetails, service: Service, *, rebases: int) -> None:
     """Mark the job, create the record, send the job; an existing record stays unchanged.
 
-    `rebases` is the number of the proposal's last request. The same call again completes the work.
-
-    Raises:
-        DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable.
+    `rebases` is the number of the proposal's last request. The same call again completes the work. Raises
+    DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable.
     """
     now = service.clock.now()
     conflict = new_conflict(proposal, details, rebases, now)

@@ -159,8 +159,7 @@ async def read_snapshot(
 ) -> Snapshot:
     """Unseal the snapshot, store the record that `actor` read it, and only then return it.
 
-    Raises:
-        InvalidIdentifier, SnapshotNotFound, DecryptionFailed, VaultUnavailable, Unavailable.
+    Raises InvalidIdentifier, SnapshotNotFound, DecryptionFailed, VaultUnavailable, Unavailable.
     """
     key = snapshot_key(scope, conversation_id, snapshot_id)
     stored = await vault.records.read(key)

@@ -127,10 +127,7 @@ class Backlog:
 
 
 async def report_backlog(service: Service) -> Backlog:
-    """Read all markers and fences of the service, and record the age of the oldest of each kind.
-
-    Raises Unavailable.
-    """
+    """Read all markers and fences of the service, and record the age of the oldest of each kind. Raises Unavailable."""
     found = await get_statistics(service, limit=None)
     backlog = Backlog(
         replays=found.jobs[JobKind.REPLAY].age(found.now),
