@@ -64,8 +64,8 @@ MUTANTS = {
     ),
     "the outbox is not carried on": (
         "memnet.domain.documents.commit",
-        "outbox=(*carried, _as_stored(record, command.key.scope, sealing)),",
-        "outbox=(_as_stored(record, command.key.scope, sealing),),",
+        "outbox=(*carried, stored),",
+        "outbox=(stored,),",
     ),
     "a key is everybody's": (
         "memnet.domain.documents.commit",
