@@ -1,16 +1,10 @@
 """The switches of a test: they do what they say, and nothing when they are off."""
 
-from typing import Any
-
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
 from azure.core.rest import HttpResponse
 from azure.search.documents import SearchClient
 
-from local.emulators.search.errors import SearchError
-from local.emulators.search.faults import Faults
-from local.emulators.search.service import SearchService, Visibility
-from local.emulators.search.storage import Storage
 from tests.emulators.search.emulator_process import EmulatorProcess
 
 
@@ -39,21 +33,6 @@ def test_held_changes_show_on_catch_up(emulator: EmulatorProcess, client: Search
     assert client.get_document_count() == 2
 
 
-def test_delayed_changes_show_in_their_time() -> None:
-    now = 100.0
-    service = SearchService(Storage(None), lambda: now)
-    service.create_index({"name": "events", "fields": [{"name": "id", "type": "Edm.String", "key": True}]})
-    service.visibility.seconds = 1.5
-    service.apply(service.resolve("events"), {"value": [{"id": "a"}]}, {})
-    now = 101.0
-    service.apply(service.resolve("events"), {"value": [{"id": "b"}]}, {})
-    assert len(service.resolve("events").documents) == 0
-    now = 101.5
-    assert len(service.resolve("events").documents) == 1
-    now = 102.5
-    assert len(service.resolve("events").documents) == 2
-
-
 def test_keys_that_fail(emulator: EmulatorProcess, client: SearchClient) -> None:
     emulator.faults(fail_keys={"b": 503, "c": 429})
     results = client.upload_documents([{"id": key} for key in "abcd"])
@@ -80,41 +59,9 @@ def test_requests_that_fail(emulator: EmulatorProcess, impatient: SearchClient, 
     assert impatient.get_document_count() == 0
 
 
-def test_the_sdk_tries_again(emulator: EmulatorProcess, client: SearchClient) -> None:
-    emulator.faults(next_requests=[{"status": 503, "count": 2, "retry_after": 0}])
-    assert client.get_document_count() == 0
-
-
-def test_a_failure_can_be_of_one_operation(emulator: EmulatorProcess, impatient: SearchClient) -> None:
-    emulator.faults(next_requests=[{"status": 503, "operation": "search"}])
-    impatient.upload_documents([{"id": "a"}])
-    assert impatient.get_document("a")["id"] == "a"
-    with pytest.raises(HttpResponseError):
-        list(impatient.search("*"))
-    assert len(list(impatient.search("*"))) == 1
-
-
 def test_a_failure_after_the_work_leaves_it_done(emulator: EmulatorProcess, impatient: SearchClient) -> None:
     """As when the answer is lost: the client hears of a failure, and the document is there."""
     emulator.faults(next_requests=[{"status": 503, "operation": "index", "when": "after"}])
     with pytest.raises(HttpResponseError):
         impatient.upload_documents([{"id": "a"}])
     assert impatient.get_document_count() == 1
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"surprise": 1},
-        {"visibility": {"mode": "soon"}},
-        {"visibility": {"mode": "delayed", "milliseconds": -1}},
-        {"fail_keys": {"a": 200}},
-        {"next_requests": [{"count": 1}]},
-        {"next_requests": [{"status": 503, "operation": "magic"}]},
-        {"next_requests": [{"status": 503, "when": "during"}]},
-    ],
-)
-def test_wrong_switches_are_refused(body: Any) -> None:
-    with pytest.raises(SearchError) as caught:
-        Faults().set(body, Visibility())
-    assert caught.value.status == 400

@@ -54,22 +54,15 @@ def test_the_body_of_an_error(emulator: EmulatorProcess, documents_path: str) ->
     [
         ({"top": -1}, 400),
         ({"skip": 100_001}, 400),
-        ({"count": "yes"}, 400),
-        ({"search": 5}, 400),
         ({"searchMode": "most"}, 400),
         ({"orderby": "digest"}, 400),
-        ({"orderby": "count sideways"}, 400),
         ({"orderby": ",".join(["count"] * 33)}, 400),
         ({"select": "nope"}, 400),
-        ({"searchFields": "count"}, 400),
         ({"vectorQueries": {}}, 400),
         ({"surprise": 1}, 400),
         ([], 400),
         (b"{", 400),
         ({"queryType": "full"}, 501),
-        ({"scoringProfile": "p"}, 501),
-        ({"facets": ["count"]}, 501),
-        ({"highlight": "digest"}, 501),
         ({"orderby": "geo.distance(x, y)"}, 501),
     ],
 )
@@ -138,24 +131,12 @@ def test_unknown_query_parameters_are_400(emulator: EmulatorProcess, documents_p
         ("PATCH", "/indexes", 405),
         ("GET", "/indexes('missing')", 404),
         ("GET", "/indexes('missing')/docs/$count", 404),
-        ("POST", "/indexes('missing')/docs/search.post.search", 404),
         ("GET", "/indexes('x')/docs", 501),
-        ("GET", "/indexes('x')/search.stats", 501),
-        ("GET", "/aliases", 501),
-        ("GET", "/synonymmaps", 501),
         ("PUT", "/indexers('x')", 501),
-        ("POST", "/indexers('x')/search.run", 501),
     ],
 )
 def test_other_paths(emulator: EmulatorProcess, method: str, path: str, status: int) -> None:
     assert error_of(emulator, method, f"{path}?{VERSION}")[0] == status
-
-
-def test_suggest_and_autocomplete_say_that_they_are_lacking(client: SearchClient) -> None:
-    for call in (client.suggest, client.autocomplete):
-        with pytest.raises(HttpResponseError, match="does not support") as caught:
-            call("te", "suggester")
-        assert caught.value.status_code == 501
 
 
 def test_only_this_machines_names_are_answered(emulator: EmulatorProcess) -> None:

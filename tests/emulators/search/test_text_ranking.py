@@ -33,10 +33,6 @@ def test_bm25_by_hand() -> None:
     assert found["two"] == pytest.approx(0.66496, abs=1e-5)
 
 
-def test_the_score_of_the_only_document_is_the_one_azure_returns() -> None:
-    assert scores(index_of(TEXT, [{"id": "a", "text": "one two"}]), search="two") == {"a": pytest.approx(0.2876821)}
-
-
 def test_terms_and_fields_add_up() -> None:
     index = index_of(TITLED, [{"id": "a", "title": "boat", "text": "red boat"}, {"id": "b", "text": "red car"}])
     both = scores(index, search="red boat")

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from proton import Data, Described, Message, symbol, ulong
-from proton.reactor import Filter, LinkOption
-from proton.utils import BlockingConnection, BlockingReceiver, LinkDetached, SendException
+from proton.utils import BlockingConnection, BlockingReceiver, SendException
 
 from tests.emulators.service_bus.bus import Bus, message, take, texts
 
@@ -69,70 +68,13 @@ def test_an_ordinary_client_sends_and_receives(bus: Bus, connection: BlockingCon
     "payload",
     [
         b"\x00",
-        section(0x70, {"a": 1}) + section(0x77, "x"),
         section(0x72, {symbol("x-opt-scheduled-enqueue-time"): "soon"}) + section(0x77, "x"),
-        section(0x70, [True, 4, "long"]) + section(0x77, "x"),
     ],
 )
 def test_what_is_no_message_is_rejected(bus: Bus, connection: BlockingConnection, payload: bytes) -> None:
     with pytest.raises(SendException):
         connection.create_sender("plain-19").send(Raw(payload))  # type: ignore[arg-type]
     assert is_well(bus)
-
-
-@pytest.mark.parametrize(
-    ("properties", "body"),
-    [
-        ({}, None),
-        ({"operation": "com.microsoft:erase"}, {}),
-        ({"operation": "com.microsoft:renew-lock"}, {"lock-tokens": 7}),
-        ({"operation": "com.microsoft:renew-session-lock"}, {"session-id": None}),
-        ({"operation": "com.microsoft:schedule-message"}, {"messages": [{"message": b"\xff"}]}),
-    ],
-)
-def test_a_request_that_cannot_be_carried_out_is_answered_so(
-    connection: BlockingConnection, properties: dict[str, Any], body: Any
-) -> None:
-    address = "plain-19/$management"
-    answers = connection.create_receiver(address)
-    request = Message(body=body, properties=properties, id="1", reply_to=address)
-    connection.create_sender(address).send(request)
-    answer = received(answers)
-    assert answer.correlation_id == "1"
-    assert answer.properties["statusCode"] >= 400
-    assert ":" in answer.properties["errorCondition"]
-
-
-def test_a_request_with_a_body_that_is_no_map_is_rejected(bus: Bus, connection: BlockingConnection) -> None:
-    address = "plain-19/$management"
-    connection.create_receiver(address)
-    with pytest.raises(SendException):
-        connection.create_sender(address).send(Message(body="text", properties={"operation": "x"}))
-    assert is_well(bus)
-
-
-class Waits(LinkOption):
-    """Asks for a session with a waiting time that is none."""
-
-    def apply(self, link: Any) -> None:
-        link.properties = {symbol("com.microsoft:timeout"): "long"}
-
-
-@pytest.mark.parametrize(
-    "address", ["", "nowhere", "plain-19/nowhere", "plain-19/$DeadLetterQueue/x", "nowhere/$management"]
-)
-def test_an_address_that_is_none_is_refused(connection: BlockingConnection, address: str) -> None:
-    with pytest.raises(LinkDetached, match="not-found"):
-        connection.create_sender(address)
-
-
-def test_a_session_is_asked_for_in_the_right_way(connection: BlockingConnection) -> None:
-    anything: Any = None
-    wants_next = Filter({symbol("com.microsoft:session-filter"): anything})
-    with pytest.raises(LinkDetached, match="argument-error"):
-        connection.create_receiver("sessions-19", name="first", options=[wants_next, Waits()])
-    with pytest.raises(LinkDetached, match="not-allowed"):
-        connection.create_receiver("sessions-19", name="second")
 
 
 @pytest.mark.parametrize(

@@ -171,15 +171,6 @@ def test_receive_and_delete_takes_for_good(bus: Bus) -> None:
     assert texts(receiver.peek_messages(10)) == ["b"]
 
 
-def test_a_message_may_live_shorter_than_the_queue_says(bus: Bus) -> None:
-    queue = bus.queue("plain")
-    sender, receiver = bus.sender(queue), bus.receiver(queue)
-    sender.send_messages([message("brief", time_to_live=timedelta(milliseconds=1)), message("stays")])
-    sender.send_messages(message("due", scheduled_enqueue_time_utc=now() + timedelta(milliseconds=100)))
-    assert texts(take(receiver, 2)) == ["stays", "due"]
-    assert texts(receiver.peek_messages(10, sequence_number=1)) == ["stays", "due"]
-
-
 def test_a_queue_that_is_not_there_is_said(bus: Bus) -> None:
     with pytest.raises(MessagingEntityNotFoundError), bus.client.get_queue_receiver("nowhere") as receiver:
         receiver.receive_messages()
