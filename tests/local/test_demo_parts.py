@@ -10,11 +10,9 @@ import pytest
 from local.demo import models
 from local.demo.__main__ import main
 from local.demo.client import Answer
-from local.demo.conversation import GAP, SHIPPED, ConversationError, Turn, read_sessions, split_sessions
+from local.demo.conversation import GAP, ConversationError, Turn, read_sessions, split_sessions
 from local.demo.difference import NOTHING, Difference, differences
 from local.demo.extraction import Kind, is_about, is_consent, proposals, supersedes
-from local.demo.screen import clip
-from local.demo.subject import MAYA, static_content
 
 START = datetime(2026, 2, 1, 9, tzinfo=UTC)
 
@@ -60,9 +58,7 @@ def test_turns_are_put_in_the_order_of_time_and_get_ids(tmp_path: Path) -> None:
         ([], "a JSON list with at least one turn"),
         ([turn(), "hello"], "turn 2: must be an object"),
         ([turn(role="robot")], "turn 1: role must be one of"),
-        ([turn(content=None)], "turn 1: content must be there"),
         ([turn(content="\ud800")], "turn 1: content holds half a surrogate pair"),
-        ([turn(timestamp="yesterday")], "turn 1: timestamp must be a time such as"),
         ([turn(timestamp="0001-01-01T00:00:00+14:00")], "turn 1: timestamp must be a time such as"),
         ([turn(message_id="")], "turn 1: message_id must have 1 to 128 characters"),
         ([turn(message_id="m"), turn(message_id="m")], "message_id 'm' occurs 2 times in one session"),
@@ -112,13 +108,9 @@ def test_rule_proposes_the_users_own_words(said: str, kind: Kind, text: str, con
     "said",
     [
         "",
-        "How are you?",
         "Do you remember that I moved to Lisbon?",
         "I'll always remember that day.",
-        "Keep going and never give up!",
-        "She said I work too much.",
         "Remember that my password is swordfish.",
-        "Shall we go? Did we decide?",
         "I moved to Lisbon.",
         "My new manager is Tomas.",
     ],
@@ -190,23 +182,3 @@ def test_the_model_is_the_one_whose_key_is_there(
     assert message in models.describe(environment)
     chosen = models.settings(environment).get("MEMNET_MODEL_PROVIDERS", "none")
     assert chosen == "none" if provider is None else json.loads(chosen) == [provider]
-
-
-def test_what_is_printed_holds_no_control_characters() -> None:
-    assert clip("a\x1b[31m\nb\tc", 80) == "a [31m b c"
-    assert len(clip("x" * 200, 80)) == 80
-
-
-def test_shipped_conversation_has_several_sessions_two_services_and_its_own_user(tmp_path: Path) -> None:
-    sessions = read_sessions(SHIPPED)
-    assert [session.service("svc-copilot") for session in sessions] == [
-        "svc-copilot",
-        "svc-copilot",
-        "svc-mail",
-        "svc-copilot",
-        "svc-copilot",
-        "svc-mail",
-    ]
-    assert static_content(SHIPPED, sessions) == MAYA
-    other = written(tmp_path, [turn(speaker="Ada")])
-    assert static_content(other, read_sessions(other)) == {"profile": {"display_name": "Ada"}, "projects_index": []}

@@ -47,9 +47,6 @@ class TestTheLimit:
         told = limit({"api": 0.8, "azurite": 0.6, OTHERS: 0.5}, 2, OTHERS)
         assert told == "the machine: its 2 cores are busy (1.90), mostly with api (0.80)"
 
-    def test_a_machine_that_others_keep_busy_says_nothing_of_the_service(self) -> None:
-        assert limit({"api": 0.3, OTHERS: 1.6}, 2, OTHERS).startswith(f"{OTHERS}: they take 1.60 of 2 cores")
-
 
 def test_the_budget_is_what_may_fail() -> None:
     assert Budget(10_000, 5).used == pytest.approx(0.5)

@@ -89,18 +89,16 @@ def command(directory: Path, *, port: str = "0") -> Iterator[Command]:
             running.end(signal.SIGTERM)
 
 
-def token_command(directory: Path, monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[int, str]:
+def token_command(directory: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str]:
     """Run `memnet token` in a directory; return the exit code and the output."""
+    roles = "Memory.Read,Memory.Write"
+    return memnet(directory, monkeypatch, "token", "--tenant", "t1", "--principal", "svc-a", "--roles", roles)
+
+
+def memnet(directory: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:
+    """Run a command of memnet in a directory; return the exit code and the output."""
     monkeypatch.chdir(directory)
-    arguments = ["token", "--tenant", "t1", "--principal", "svc-a", "--roles", "Memory.Read,Memory.Write", *options]
     result = CliRunner().invoke(main, arguments)
-    return result.exit_code, result.output.strip()
-
-
-def search_command(directory: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str]:
-    """Run `memnet search` in a directory; return the exit code and the output."""
-    monkeypatch.chdir(directory)
-    result = CliRunner().invoke(main, ["search", *arguments])
     return result.exit_code, result.output.strip()
 
 
@@ -165,7 +163,7 @@ def test_tokens_data_and_addresses_outlive_a_restart_and_a_killed_stack_leaves_n
         assert status(url, token) == 200
         (found,) = post(f"{url}{USER}/events:search", token, {"query": "latency"}).json()["events"]
         assert found["event_id"] == "e1"
-        assert search_command(tmp_path, monkeypatch, "verify") == (0, "ok: 1 events, 1 indexed")
+        assert memnet(tmp_path, monkeypatch, "search", "verify") == (0, "ok: 1 events, 1 indexed")
 
 
 def test_when_one_process_dies_all_stop_and_its_log_is_shown(tmp_path: Path) -> None:
@@ -253,5 +251,5 @@ def test_embeddings_are_handed_on_and_the_index_can_be_rebuilt_for_others(
         assert post(f"{url}{USER}/events:search", token, {"query": "pet"}).json()["mode"] == "hybrid"
         monkeypatch.delenv("MEMNET_EMBEDDINGS_KEY")
         monkeypatch.setenv("MEMNET_EMBEDDINGS", "none")
-        code, told = search_command(tmp_path, monkeypatch, "reindex")
+        code, told = memnet(tmp_path, monkeypatch, "search", "reindex")
         assert (code, told.startswith("ok: 1 events")) == (0, True)
