@@ -1,7 +1,5 @@
 """Two unlike products share one user: each works by its own profile, and the service knows neither."""
 
-from typing import Any
-
 import pytest
 
 from tests.e2e.client import DYNAMIC, STATIC, Answer, Place, User, add, prefer, project
@@ -11,7 +9,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 COPILOT, DESK = "project-copilot-v1", "support-desk-v1"
 CUSTOMER = Place(DESK, "customer", "support", "customer.json")
-EVIDENCE = {"conversation_id": "c7", "message_ids": ["m3", "m4"]}
 
 
 def ticket(ticket_id: str) -> Place:
@@ -83,27 +80,3 @@ async def test_each_profile_assembles_its_own_documents(service: Service) -> Non
     tight = await user.assemble(DESK, text="printer jam", max_chars_total=150)
     assert bindings(tight) == ["ticket"]
     assert dropped(tight)["customer"] == "max_chars_total"
-
-
-@pytest.mark.parametrize(
-    ("place", "op", "code"),
-    [
-        (CUSTOMER, add("/content/account/tier", "free"), "PATH_NOT_WRITABLE"),
-        (CUSTOMER, add("/content/account/language", 7), "SCHEMA_VIOLATION"),
-        (
-            Place(COPILOT, "user_dynamic", "support", "customer.json"),
-            add("/content/preferences/-", "x"),
-            "BINDING_MISMATCH",
-        ),
-        (STATIC, add("/content/profile/role", "x"), "PATH_NOT_WRITABLE"),
-    ],
-)
-async def test_each_profile_refuses_by_its_own_rules(
-    service: Service, place: Place, op: dict[str, Any], code: str
-) -> None:
-    user = service.user()
-    await set_up(user)
-    etag = (await user.get(place)).headers.get("ETag")
-    refused = await user.patch(place, op, etag=etag, key="1", confidence=1.0, evidence=EVIDENCE)
-    assert (refused.status, refused.code) == (422, code)
-    assert (await user.get(place)).headers.get("ETag") == etag
