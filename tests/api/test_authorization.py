@@ -145,11 +145,6 @@ async def test_the_reason_of_a_patch_requires_its_role(
         assert (response.status_code, code(response)) == (403, "ROLE_REQUIRED")
 
 
-async def test_the_role_comes_before_the_body(anonymous: httpx.AsyncClient, token: Token) -> None:
-    response = await anonymous.patch(DYNAMIC, content=b"\xff", headers={**creating(), **bearer(token("Memory.Read"))})
-    assert response.status_code == 403
-
-
 class TestQuota:
     @pytest.fixture
     def settings(self) -> Settings:

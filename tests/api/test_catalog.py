@@ -75,7 +75,6 @@ async def test_a_known_version_is_not_sent_again(client: httpx.AsyncClient, url:
         ("/v1/profiles/none", 404, "PROFILE_NOT_FOUND"),
         ("/v1/profiles/.hidden", 400, "INVALID_IDENTIFIER"),
         ("/v1/schemas/memory.user.dynamic/9.9.9", 404, "SCHEMA_NOT_FOUND"),
-        ("/v1/schemas/none/1.0.0", 404, "SCHEMA_NOT_FOUND"),
         ("/v1/schemas/none/-", 400, "INVALID_IDENTIFIER"),
         ("/v1/schemas/none", 404, "ROUTE_NOT_FOUND"),
         ("/v1/profiles?limit=0", 400, "MALFORMED_REQUEST"),

@@ -144,12 +144,3 @@ def test_a_place_that_is_given_back_can_be_taken_again() -> None:
             places.acquire("svc-c")
         places.release(principal)
     assert places.count == 0
-
-
-async def test_a_stopping_process_serves_says_so_and_closes(app: FastAPI, client: httpx.AsyncClient) -> None:
-    assert "Connection" not in (await client.get("/health/ready")).headers
-    app.state.concurrency_limit.draining = True
-    ready = await client.get("/health/ready")
-    assert (ready.status_code, code(ready), ready.headers["Connection"]) == (503, "UNAVAILABLE", "close")
-    served = await client.get(DYNAMIC)
-    assert (code(served), served.headers["Connection"]) == ("DOCUMENT_NOT_FOUND", "close")

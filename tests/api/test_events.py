@@ -47,13 +47,6 @@ async def test_the_same_event_again_is_200_replayed(client: httpx.AsyncClient) -
     assert again.headers["Idempotency-Replayed"] == "true"
 
 
-async def test_another_event_under_its_id_is_409_and_changes_nothing(client: httpx.AsyncClient) -> None:
-    await write(client)
-    response = await write(client, digest="Something else.")
-    assert (response.status_code, code(response)) == (409, "EVENT_EXISTS")
-    assert await found(client, query="else") == []
-
-
 async def test_an_id_of_the_service_s_own_is_400_so_no_replay_finds_its_event_s_id_used(
     client: httpx.AsyncClient,
 ) -> None:

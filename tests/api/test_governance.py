@@ -63,7 +63,6 @@ async def test_time_and_dry_run_are_taken_from_query_or_body(client: httpx.Async
     "request_",
     [
         {"json": {"as_of": "yesterday"}},
-        {"params": {"as_of": "yesterday"}},
         {"json": {"dry_run": "true"}},
         {"content": b"dry_run"},
     ],

@@ -160,12 +160,10 @@ FORGERIES = [
     pytest.param(_changed, "signature", id="changed claims"),
     pytest.param(lambda token, _: token(key=generate_private_key(65537, 2048)), "signature", id="another key"),
     pytest.param(lambda token, _: token(alg="RS512"), "algorithm", id="RS512"),
-    pytest.param(lambda token, _: token(alg="PS256"), "algorithm", id="PS256"),
     pytest.param(lambda token, _: token(kid="other"), "unknown key", id="unknown key id"),
     pytest.param(lambda token, _: token(kid=None), "unknown key", id="no key id"),
     pytest.param(lambda *_: "nonsense", "malformed", id="no token"),
     pytest.param(lambda token, _: token().rpartition(".")[0], "malformed", id="no signature"),
-    pytest.param(lambda *_: "a" * 20_000, "malformed", id="far too long"),
     pytest.param(lambda token, _: token(padding="x" * 20_000), "malformed", id="valid but far too long"),
     pytest.param(lambda *_: "caf\u00e9.a.b", "malformed", id="not ASCII"),
 ]

@@ -159,12 +159,6 @@ async def test_the_examples_are_accepted(client: httpx.AsyncClient, app: FastAPI
             assert response.status_code == CREATED.get(name, 200), (label, response.text)
 
 
-async def test_it_is_served_to_anybody(anonymous: httpx.AsyncClient, app: FastAPI) -> None:
-    response = await anonymous.get("/openapi.json")
-    assert response.status_code == 200
-    assert response.json() == app.openapi()
-
-
 async def test_the_pages_use_no_other_origin(anonymous: httpx.AsyncClient) -> None:
     page = await anonymous.get("/docs")
     assert page.status_code == 200

@@ -15,7 +15,7 @@ TENANT = "/v1/tenants/t1"
 async def test_it_ends_with_a_receipt_and_every_write_is_refused(
     client: httpx.AsyncClient, services: Service, etag: str
 ) -> None:
-    await live(client, services, etag)
+    await live(client, services)
     assert code(await client.get(f"{TENANT}/erasure")) == "ERASURE_NOT_FOUND"
     for query in ("", "?confirm=t2", "?confirm="):
         response = await client.delete(f"{TENANT}/memory{query}")

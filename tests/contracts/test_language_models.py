@@ -113,7 +113,6 @@ FALLS_THROUGH = {
     "hangs": does.HANGS,
     "trickles": does.TRICKLES,
     "malformed": says('{"said": "this"'),
-    "prose": says("Sure! Here is the JSON you asked for."),
     "nothing": says(""),
     "repeated": says('{"said": "this", "said": "that"}'),
     "surrogate": says('{"said": "\\ud800"}'),
