@@ -82,23 +82,17 @@ def _control_routes(shell: Shell) -> Iterable[Route]:
         return json_response({"status": "ready"})
 
     def change(call: Call) -> Response:
-        shell.faults.set(call.body, shell.service.visibility)
+        shell.faults.set(call.body)
         return Response(status_code=204)
 
     def clear(_: Call) -> Response:
         shell.faults.clear()
-        shell.service.visibility.held, shell.service.visibility.seconds = False, 0.0
-        shell.service.catch_up()
         return Response(status_code=204)
-
-    def catch_up(_: Call) -> Response:
-        return json_response({"shown": shell.service.catch_up()})
 
     yield Route("/_emulator/health", health, methods=["GET"])
     for path, method, handler in (
         ("/_emulator/faults", "POST", change),
         ("/_emulator/faults", "DELETE", clear),
-        ("/_emulator/catch-up", "POST", catch_up),
     ):
         yield Route(path, shell.control(handler), methods=[method])
 

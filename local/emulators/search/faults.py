@@ -1,4 +1,4 @@
-"""The switches of a test: answers that fail, keys that fail, changes that stay hidden.
+"""The switches of a test: answers that fail, and keys that fail.
 
 Set over HTTP at `/_emulator/faults`; Azure has no such thing.
 """
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from local.emulators.search.errors import SearchError, bad_request
-from local.emulators.search.service import Visibility
 
 OPERATIONS: Final = ("search", "index", "lookup", "count", "manage")
 """What a failure can be limited to; `manage` is everything about indexes."""
@@ -18,7 +17,7 @@ _MESSAGES: Final = {
     429: ("TooManyRequests", "You are sending too many requests. Please try again later."),
     503: ("ServiceUnavailable", "The service is temporarily unavailable. Please try again later."),
 }
-_MEMBERS: Final = {"visibility", "fail_keys", "next_requests"}
+_MEMBERS: Final = {"fail_keys", "next_requests"}
 _FAILURE_MEMBERS: Final = {"status", "count", "retry_after", "operation", "when"}
 
 
@@ -40,7 +39,7 @@ class Failure:
 
 @dataclass
 class Faults:
-    """All switches except visibility, which belongs to the service."""
+    """All switches."""
 
     failing_keys: dict[str, int] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
@@ -57,7 +56,7 @@ class Faults:
         """Switch everything off."""
         self.failing_keys, self.failures = {}, []
 
-    def set(self, body: object, visibility: Visibility) -> None:
+    def set(self, body: object) -> None:
         """Take the switches that the body names; the others stay. Raises SearchError (400)."""
         if not isinstance(body, dict) or set(body) - _MEMBERS:
             raise bad_request(f"The switches are {', '.join(sorted(_MEMBERS))}.")
@@ -65,19 +64,6 @@ class Faults:
             self.failing_keys = _failing_keys(body["fail_keys"])
         if "next_requests" in body:
             self.failures = [_failure(entry) for entry in _list(body["next_requests"])]
-        if "visibility" in body:
-            _set_visibility(body["visibility"], visibility)
-
-
-def _set_visibility(body: object, visibility: Visibility) -> None:
-    if not isinstance(body, dict) or set(body) - {"mode", "milliseconds"}:
-        raise bad_request("visibility has a mode and milliseconds.")
-    mode = body.get("mode")
-    if mode not in ("immediate", "held", "delayed"):
-        raise bad_request("The mode of visibility is immediate, held or delayed.")
-    seconds = _whole(body.get("milliseconds", 0), 0, 3_600_000) / 1000
-    visibility.held = mode == "held"
-    visibility.seconds = seconds if mode == "delayed" else 0.0
 
 
 def _failing_keys(body: object) -> dict[str, int]:

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -27,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except StorageBusyError as error:
         sys.exit(f"The search emulator cannot start: {error}.")
     with contextlib.closing(storage):
-        service = SearchService(storage, time.monotonic)
+        service = SearchService(storage)
         serve(create_app(service, options.api_key, Faults()), port=options.port, name="search emulator")
 
 

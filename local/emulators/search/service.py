@@ -3,9 +3,7 @@
 Not thread-safe: one caller at a time.
 """
 
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from uuid import uuid4
 
 from local.emulators.search.document_index import DocumentIndex
@@ -27,22 +25,13 @@ from local.emulators.search.storage import Storage
 
 
 @dataclass
-class Visibility:
-    """When a durable change can be searched: at once, after some seconds, or only on catch-up."""
-
-    held: bool = False
-    seconds: float = 0.0
-
-
-@dataclass
 class HostedIndex:
-    """One index: its definition, what can be searched, and the changes that cannot be searched yet."""
+    """One index: its definition, and its documents as they can be searched."""
 
     number: int
     etag: str
     definition: IndexDefinition
     documents: DocumentIndex
-    pending: deque[tuple[float, str, Document | None]] = field(default_factory=deque)
 
     def body(self) -> Json:
         """Return the definition as Azure shows it."""
@@ -70,11 +59,9 @@ class ActionResult:
 class SearchService:
     """Everything behind the HTTP shell."""
 
-    def __init__(self, storage: Storage, clock: Callable[[], float]) -> None:
-        """Load what the storage holds; `clock` gives seconds that never go back."""
+    def __init__(self, storage: Storage) -> None:
+        """Load what the storage holds."""
         self._storage = storage
-        self._clock = clock
-        self.visibility = Visibility()
         self._indexes: dict[str, HostedIndex] = {}
         for number, etag, definition in storage.indexes():
             hosted = HostedIndex(number, etag, definition, DocumentIndex(definition))
@@ -88,12 +75,10 @@ class SearchService:
         return [self._indexes[name] for name in sorted(self._indexes)]
 
     def resolve(self, name: str) -> HostedIndex:
-        """Return an index with the changes that are due visible. Raises SearchError (404)."""
+        """Return an index. Raises SearchError (404)."""
         if name not in self._indexes:
             raise not_found(f"No index with the name '{name}' was found in the service 'emulator'.")
-        hosted = self._indexes[name]
-        self._show_due(hosted, everything=False)
-        return hosted
+        return self._indexes[name]
 
     def create_index(self, body: object) -> HostedIndex:
         """Create an index. Raises SearchError, 400 when the name is taken."""
@@ -120,7 +105,6 @@ class SearchService:
         check_update(hosted.definition, definition)
         etag = _new_etag()
         self._storage.update_index(hosted.number, definition, etag)
-        self._show_due(hosted, everything=True)
         hosted.etag, hosted.definition = etag, definition
         hosted.documents.redefine(definition)
         return hosted, False
@@ -145,18 +129,16 @@ class SearchService:
             self._storage.roll_back()
             raise
         self._storage.commit()
-        due = self._clock() + self.visibility.seconds
-        hosted.pending.extend((due, key, document) for key, document in changes)
-        self._show_due(hosted, everything=False)
+        for key, document in changes:
+            if document is None:
+                hosted.documents.delete(key)
+            else:
+                hosted.documents.put(document)
         return results
 
     def search(self, hosted: HostedIndex, request: SearchRequest) -> SearchResult:
         """Run a checked search over what is visible."""
         return search(hosted.documents, request)
-
-    def catch_up(self) -> int:
-        """Make every durable change visible; return how many there were."""
-        return sum(self._show_due(hosted, everything=True) for hosted in self._indexes.values())
 
     def _apply_one(
         self, hosted: HostedIndex, action: Action, failing: dict[str, int], changes: list[tuple[str, Document | None]]
@@ -181,18 +163,6 @@ class SearchService:
         self._storage.put(hosted.number, document)
         changes.append((action.key, document))
         return ActionResult(action.key, 201 if existing is None else 200)
-
-    def _show_due(self, hosted: HostedIndex, *, everything: bool) -> int:
-        now = self._clock()
-        shown = 0
-        while hosted.pending and (everything or (not self.visibility.held and hosted.pending[0][0] <= now)):
-            _, key, document = hosted.pending.popleft()
-            if document is None:
-                hosted.documents.delete(key)
-            else:
-                hosted.documents.put(document)
-            shown += 1
-        return shown
 
 
 def _new_etag() -> str:

@@ -51,10 +51,6 @@ class EmulatorProcess(SearchEmulator):
     def clear_faults(self) -> None:
         assert self.request("DELETE", "/_emulator/faults")[0] == 204
 
-    def catch_up(self) -> int:
-        shown: int = self.request("POST", "/_emulator/catch-up")[2]["shown"]
-        return shown
-
     def index_client(self, **options: Any) -> SearchIndexClient:
         return SearchIndexClient(self.url, AzureKeyCredential(API_KEY), **options)
 

@@ -1,7 +1,7 @@
 """The switches of a test: they do what they say, and nothing when they are off."""
 
 import pytest
-from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+from azure.core.exceptions import HttpResponseError
 from azure.core.rest import HttpResponse
 from azure.search.documents import SearchClient
 
@@ -12,25 +12,6 @@ from tests.emulators.search.emulator_process import EmulatorProcess
 def impatient(emulator: EmulatorProcess, index_name: str) -> SearchClient:
     """A client that does not try again."""
     return emulator.search_client(index_name, retry_total=0)
-
-
-def test_held_changes_show_on_catch_up(emulator: EmulatorProcess, client: SearchClient) -> None:
-    client.upload_documents([{"id": "old", "title": "boat"}])
-    emulator.faults(visibility={"mode": "held"})
-    results = client.upload_documents([{"id": "new", "title": "boat"}])
-    client.merge_documents([{"id": "new", "digest": "merged while hidden"}])
-    client.delete_documents([{"id": "old"}])
-    assert results[0].succeeded
-    assert [hit["id"] for hit in client.search("boat")] == ["old"]
-    assert client.get_document_count() == 1
-    with pytest.raises(ResourceNotFoundError):
-        client.get_document("new")
-    assert emulator.catch_up() == 3
-    assert [hit["id"] for hit in client.search("boat")] == ["new"]
-    assert client.get_document("new")["digest"] == "merged while hidden"
-    client.upload_documents([{"id": "hidden"}])
-    emulator.faults(visibility={"mode": "immediate"})
-    assert client.get_document_count() == 2
 
 
 def test_keys_that_fail(emulator: EmulatorProcess, client: SearchClient) -> None:
