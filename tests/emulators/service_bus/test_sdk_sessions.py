@@ -7,9 +7,7 @@ from azure.servicebus import NEXT_AVAILABLE_SESSION, AutoLockRenewer, ServiceBus
 from azure.servicebus.exceptions import (
     MessageNotFoundError,
     OperationTimeoutError,
-    ServiceBusError,
     SessionCannotBeLockedError,
-    SessionLockLostError,
 )
 
 from tests.emulators.service_bus.bus import Bus, message, take, texts
@@ -54,30 +52,6 @@ def test_waiting_for_a_session_ends(bus: Bus) -> None:
         receiver.receive_messages()
 
 
-def test_a_session_that_is_closed_is_free_and_its_messages_come_again(bus: Bus) -> None:
-    queue = bus.queue("sessions")
-    bus.sender(queue).send_messages(message("x", session_id="s"))
-    with bus.client.get_queue_receiver(queue, session_id=NEXT_AVAILABLE_SESSION, max_wait_time=10) as receiver:
-        take(receiver, 1)
-    [got] = take(bus.receiver(queue, session_id=NEXT_AVAILABLE_SESSION), 1)
-    assert got.delivery_count == 0
-
-
-def test_a_session_whose_lock_ran_out_is_lost_and_counts(bus: Bus) -> None:
-    queue = bus.queue("short-sessions")
-    bus.sender(queue).send_messages(message("x", session_id="s"))
-    first = bus.receiver(queue, session_id="s")
-    [lost] = take(first, 1)
-    second = bus.receiver(queue, session_id=NEXT_AVAILABLE_SESSION)
-    [got] = take(second, 1)
-    assert got.delivery_count == 1
-    with pytest.raises(SessionLockLostError):
-        first.complete_message(lost)
-    with pytest.raises(ServiceBusError):
-        first.session.renew_lock()
-    second.complete_message(got)
-
-
 def test_a_session_is_renewed_by_hand_and_by_the_sdk(bus: Bus) -> None:
     queue = bus.queue("short-sessions")
     sender = bus.sender(queue)
@@ -117,17 +91,3 @@ def test_a_session_shows_all_of_its_own_and_what_is_scheduled_is_cancelled_by_th
         sender.cancel_scheduled_messages(numbers[2])
     assert [one.sequence_number for one in receiver.peek_messages(10, sequence_number=1)] == numbers[:2]
     assert texts(bus.receiver(queue, session_id="b").peek_messages(10)) == ["deferredb", "activeb", "laterb"]
-
-
-def test_a_queue_with_sessions_takes_nothing_without(bus: Bus) -> None:
-    queue = bus.queue("sessions")
-    with pytest.raises(ServiceBusError, match="requires sessions"):
-        bus.sender(queue).send_messages([message("x", session_id="s"), message("y")])
-    with pytest.raises(ServiceBusError), bus.client.get_queue_receiver(queue) as receiver:
-        receiver.receive_messages()
-    with (
-        pytest.raises(ServiceBusError),
-        bus.client.get_queue_receiver(bus.queue("plain"), session_id="s") as receiver,
-    ):
-        receiver.receive_messages()
-    assert bus.receiver(queue, session_id="s").peek_messages(10) == []
