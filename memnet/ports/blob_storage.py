@@ -90,6 +90,22 @@ class BlobStorage(Protocol):
         StoreConflict if the condition does not hold.
         """
 
+    async def create_log(
+        self, name: str, *, metadata: Mapping[str, str] | None = None, known_at: datetime | None = None
+    ) -> None:
+        """Create an empty append blob. `known_at` dates the request, as in `put`.
+
+        Raises StoreConflict if a blob of this name exists.
+        """
+
+    async def append(self, name: str, data: bytes, *, offset: int, known_at: datetime | None = None) -> bool:
+        """Append `data`, up to 4 MiB, to an append blob of exactly `offset` bytes; return False if there is no blob.
+
+        So the same append is never applied twice, and never at another place (Append Block, REST API:
+        x-ms-blob-condition-appendpos). An append never creates a blob. Raises StoreConflict if the blob has another
+        length, which includes that an earlier try of this very call was applied.
+        """
+
     async def delete(
         self, name: str, *, tag: StorageETag | None = None, copy: str = "", known_at: datetime | None = None
     ) -> None:

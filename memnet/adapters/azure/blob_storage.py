@@ -109,6 +109,33 @@ class AzureBlobStorage:
             return StorageETag(response.headers["ETag"])
         raise _refused(response)
 
+    async def create_log(
+        self, name: str, *, metadata: Mapping[str, str] | None = None, known_at: datetime | None = None
+    ) -> None:
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": "0",
+            "x-ms-blob-type": "AppendBlob",
+            "If-None-Match": "*",
+            **{f"x-ms-meta-{key}": value for key, value in (metadata or {}).items()},
+        }
+        response = await self._send("PUT", name, headers, b"", known_at)
+        if response.status_code != 201:
+            raise _refused(response)
+
+    async def append(self, name: str, data: bytes, *, offset: int, known_at: datetime | None = None) -> bool:
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(data)),
+            "x-ms-blob-condition-appendpos": str(offset),
+        }
+        response = await self._send("PUT", f"{name}?comp=appendblock", headers, data, known_at)
+        if response.status_code == 201:
+            return True
+        if _is_missing_blob(response):
+            return False
+        raise _refused(response)
+
     async def delete(
         self, name: str, *, tag: StorageETag | None = None, copy: str = "", known_at: datetime | None = None
     ) -> None:
@@ -288,8 +315,9 @@ def _refused(response: AsyncHttpResponse) -> Exception:
 def _translated(error: AzureError | TimeoutError) -> Exception:
     """Translate a failure: StoreConflict, Unavailable, or, for an invalid request, the error itself.
 
-    - ConditionNotMet (412) and BlobAlreadyExists (409) answer a conditional write: StoreConflict. The other 409s and
-      412s speak of leases, policies and containers being deleted, not of the precondition.
+    - ConditionNotMet and AppendPositionConditionNotMet (412) and BlobAlreadyExists (409) answer a conditional write:
+      StoreConflict. The other 409s and 412s speak of leases, policies and containers being deleted, not of the
+      precondition.
     - No answer at all (connection, timeout, truncated body, no Entra token), 401, 403, 408, 429, 5xx and a missing
       container: Unavailable. The operator must act or wait; the caller may retry.
     - Anything else (400, 411, 413 …) would always fail: the error is raised and reported as a defect of the service.
@@ -297,7 +325,9 @@ def _translated(error: AzureError | TimeoutError) -> Exception:
     response = getattr(error, "response", None)
     status = getattr(response, "status_code", None)
     code = response.headers.get("x-ms-error-code") if response is not None else None
-    if code in ("ConditionNotMet", "BlobAlreadyExists") or (status == 412 and code is None):
+    if code in ("ConditionNotMet", "AppendPositionConditionNotMet", "BlobAlreadyExists") or (
+        status == 412 and code is None
+    ):
         return StoreConflict(code)
     if status in (400, 405, 411, 413, 414, 416) and not isinstance(error, ClientAuthenticationError):
         return error

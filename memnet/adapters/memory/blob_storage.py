@@ -53,6 +53,24 @@ class MemoryBlobStorage:
             raise StoreConflict
         return self.overwrite(name, data, metadata or {})
 
+    async def create_log(
+        self, name: str, *, metadata: Mapping[str, str] | None = None, known_at: datetime | None = None
+    ) -> None:
+        await asyncio.sleep(0)
+        if name in self._blobs:
+            raise StoreConflict
+        self.overwrite(name, b"", metadata or {})
+
+    async def append(self, name: str, data: bytes, *, offset: int, known_at: datetime | None = None) -> bool:
+        await asyncio.sleep(0)
+        found = self._blobs.get(name)
+        if found is None:
+            return False
+        if len(found.stored.data) != offset:
+            raise StoreConflict
+        self.overwrite(name, found.stored.data + data)
+        return True
+
     async def delete(
         self, name: str, *, tag: StorageETag | None = None, copy: str = "", known_at: datetime | None = None
     ) -> None:
