@@ -1,14 +1,8 @@
 """The stores, written once over `BlobStorage`. Each method's docstring lists the errors it raises."""
 
-from memnet.stores.audit_log import AuditLog, read_records, read_stored_records, unseal_records
-from memnet.stores.baselines import (
-    list_baselines,
-    next_baseline,
-    read_baseline,
-    read_history,
-    store_baseline,
-    unseal_baseline,
-)
+from memnet.stores.audit_log import AuditLog, StoredHistory
+from memnet.stores.audit_records import Unsealing, read_records, stream_records, stream_stored_records
+from memnet.stores.baselines import derive_baseline, read_baseline, read_history, store_baseline, unseal_baseline
 from memnet.stores.blobs import Blobs
 from memnet.stores.catalog_texts import CatalogTexts
 from memnet.stores.documents import DocumentStore, ListedDocument

@@ -1,154 +1,227 @@
-"""The audit records below audit/ and the baselines below baselines/: one blob each, created once, never changed."""
+"""The audit records: segments below audit/{doc_id}/, append blobs that are named by their first change.
 
+Next to each segment but the first lies a derived baseline: the document as the change before the segment left it.
+"""
+
+import asyncio
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
+from weakref import WeakValueDictionary
 
-from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable
+from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import UserScope, check_identifier
-from memnet.domain.documents import audit_values
-from memnet.domain.documents.audit_record import read_record
-from memnet.domain.documents.audit_values import AuditRecordLocation
-from memnet.domain.documents.envelope import Envelope
-from memnet.paging import bounded
-from memnet.ports import Page, StoreConflict
-from memnet.stores.blobs import Blobs, stem
-from memnet.stores.key_ring import KeyRing, Vault
+from memnet.domain.documents.audit_segments import Batch, batches, position_of, read_lines
+from memnet.domain.documents.commit import unflushed
+from memnet.domain.documents.envelope import Envelope, change_id
+from memnet.ports import StoreConflict
+from memnet.stores.blobs import Blobs
+from memnet.stores.key_ring import Vault
+
+STARTED = "started"
+"""The metadata of a segment: the timestamp of its first record. Finding a version by time starts from it."""
+_NAME = re.compile(r"(?P<doc_id>[^/]+)/(?P<first>\d{12})\.(?P<kind>jsonl|json)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    """The audit blobs of one document."""
+
+    segments: Mapping[int, str]
+    """When each segment started, by its first change, in order."""
+    baselines: frozenset[int]
+    """The first changes of the segments that have a baseline."""
+
+    def segment_of(self, sequence: int) -> int | None:
+        """Return the segment that a change belongs to; None if it is older than all of them."""
+        return max((first for first in self.segments if first <= sequence), default=None)
+
+    def with_baseline(self, first: int) -> "StoredHistory":
+        """Return it with the baseline of one more segment."""
+        return StoredHistory(self.segments, self.baselines | {first})
+
+    @property
+    def begins(self) -> int:
+        """The first change that has a record; 1 if nothing is stored."""
+        return next(iter(self.segments), 1)
 
 
 class AuditLog:
-    """The audit records and the baselines as bytes. A record is removed only after a baseline replaces it.
+    """The segments and the baselines. Reads are strongly consistent.
 
-    `read_records` below and `memnet.stores.baselines` unseal them. Every method raises InvalidIdentifier for a change
-    id that is not an identifier.
+    Every append has one right place, which follows from the records before it, so a record is stored exactly once,
+    whichever processes append it. Every method raises InvalidIdentifier for a document id that is not an identifier.
     """
 
     def __init__(self, blobs: Blobs, vault: Vault, *, known_limit: int = 100_000) -> None:
-        """`vault` holds the keys that seal records; `known_limit` bounds how many records the process remembers."""
+        """`vault` holds the keys that seal records; `known_limit` bounds how many documents the process remembers."""
         self.vault = vault
         self._blobs = blobs
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._flushed: OrderedDict[str, int] = OrderedDict()
         self._known_limit = known_limit
+        self._waiting: dict[str, tuple[Envelope, datetime]] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
-        """Create the record. It succeeds if the record exists with the same bytes.
+    def flushed(self, scope: UserScope, doc_id: str) -> int:
+        """Return a change up to which this process knows that all records are stored; 0 if it knows of none."""
+        return self._flushed.get(_folder(scope, doc_id), 0)
 
-        Raises ErasureRunning, TenantEnded, Unavailable; HistoryCorrupt: the record exists with other bytes.
+    async def flush(self, scope: UserScope, current: Envelope, *, read_first: bool = False) -> None:
+        """Append the records in the outbox of a committed version that are not stored yet.
+
+        One append runs per document and process; the records of versions that are committed meanwhile follow together
+        in the next one. `read_first` reads the segment before it appends to it, for a caller that expects no gap.
+
+        The requests are dated with this call: the storage refuses them 15 minutes later, when a retention run or an
+        erasure may have removed the segment. Raises ErasureRunning, TenantEnded, Unavailable; HistoryCorrupt: the
+        segment is missing or holds other bytes, or the version is not current.
         """
-        name = _name(scope, change_id)
-        await self._append(scope, name, data, change_id)
-        self._remember(name)
+        folder = _folder(scope, current.doc_id)
+        waiting = self._waiting.get(folder)
+        if waiting is None or waiting[0].commit.sequence < current.commit.sequence:
+            self._waiting[folder] = current, self._blobs.clock.now()
+        async with self._lock(folder):
+            if self.flushed(scope, current.doc_id) >= current.commit.sequence:
+                return
+            newest, dated = self._waiting.pop(folder, (current, self._blobs.clock.now()))
+            for batch in _unflushed_batches(newest, self.flushed(scope, current.doc_id)):
+                await self._append(scope, newest.doc_id, batch, dated, read_first=read_first)
+                self._remember(folder, batch.last)
 
-    def is_flushed(self, scope: UserScope, change_id: str) -> bool:
-        """Return whether this process has written or read the record, without a round trip. It may forget."""
-        return _name(scope, change_id) in self._known
+    async def check(self, scope: UserScope, current: Envelope) -> None:
+        """Raise the HistoryCorrupt that `flush` would raise, and write nothing. Raises Unavailable."""
+        for batch in _unflushed_batches(current, self.flushed(scope, current.doc_id)):
+            stored = await self._blobs.data(segment_name(scope, current.doc_id, batch.position.first))
+            if stored is not None or batch.position.offset:
+                _missing(stored or b"", current.doc_id, batch)
 
-    async def read(self, scope: UserScope, change_id: str) -> bytes | None:
-        """Return one record, or None if it does not exist. Raises Unavailable."""
-        name = _name(scope, change_id)
-        data = await self._blobs.data(name)
-        if data is not None:
-            self._remember(name)
-        return data
+    async def append(self, scope: UserScope, doc_id: str, batch: Batch) -> None:
+        """Append lines to a segment, and create it if they are its first. It succeeds if they are stored already.
 
-    async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
-        """List the change ids that start with `prefix`, in name order. Raises InvalidCursor, Unavailable."""
-        return await self._list(f"{scope.prefix}audit/", prefix, limit, cursor)
+        Raises as `flush`.
+        """
+        await self._append(scope, doc_id, batch, self._blobs.clock.now())
 
-    async def delete(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
-        """Delete one record; deleting a missing one succeeds. `known_at` is as in `BlobStorage`. Raises Unavailable."""
-        name = _name(scope, change_id)
-        self._known.pop(name, None)
+    async def read(self, scope: UserScope, doc_id: str, first: int) -> Sequence[Record] | None:
+        """Return the records of a segment, sealed as stored; None if it does not exist. Raises Unavailable.
+
+        A record is empty if its line is not one that the service wrote.
+        """
+        data = await self._blobs.data(segment_name(scope, doc_id, first))
+        return None if data is None else read_lines(data)
+
+    async def histories(self, scope: UserScope, doc_id: str | None = None) -> Mapping[str, StoredHistory]:
+        """Return the stored histories of the user's documents, or of one, by document id. Raises Unavailable."""
+        segments: dict[str, dict[int, str]] = {}
+        baselines: dict[str, set[int]] = {}
+        start = f"{scope.prefix}audit/"
+        async for blob in self._blobs.each(start if doc_id is None else f"{_folder(scope, doc_id)}/", metadata=True):
+            name = _NAME.fullmatch(blob.name.removeprefix(start))
+            if name is None:
+                continue
+            first = int(name["first"])
+            if name["kind"] == "json":
+                baselines.setdefault(name["doc_id"], set()).add(first)
+            else:
+                segments.setdefault(name["doc_id"], {})[first] = blob.metadata.get(STARTED, "")
+        return {
+            one: StoredHistory(segments.get(one, {}), frozenset(baselines.get(one, ())))
+            for one in sorted(segments.keys() | baselines.keys())
+        }
+
+    async def history(self, scope: UserScope, doc_id: str) -> StoredHistory:
+        """Return the stored history of a document, empty if nothing is stored. Raises Unavailable."""
+        return (await self.histories(scope, doc_id)).get(doc_id, StoredHistory({}, frozenset()))
+
+    async def delete(
+        self, scope: UserScope, doc_id: str, first: int, *, known_at: datetime | None = None, baseline: bool = False
+    ) -> None:
+        """Delete a segment or, with `baseline`, the baseline next to it; a missing one is no error.
+
+        `known_at` is as in `BlobStorage`. Raises Unavailable.
+        """
+        name = baseline_name(scope, doc_id, first) if baseline else segment_name(scope, doc_id, first)
         await self._blobs.storage.delete(name, known_at=known_at)
 
-    async def append_baseline(self, scope: UserScope, change_id: str, data: bytes) -> None:
-        """Create the baseline of a change, as `append` creates a record."""
-        await self._append(scope, _name(scope, change_id, "baselines"), data, change_id)
+    async def read_baseline(self, scope: UserScope, doc_id: str, first: int) -> bytes | None:
+        """Return the baseline of a segment, or None if it does not exist. Raises Unavailable."""
+        return await self._blobs.data(baseline_name(scope, doc_id, first))
 
-    async def read_baseline(self, scope: UserScope, change_id: str) -> bytes | None:
-        """Return the baseline of a change, or None if it does not exist. Raises Unavailable."""
-        return await self._blobs.data(_name(scope, change_id, "baselines"))
+    async def create_baseline(self, scope: UserScope, doc_id: str, first: int, data: bytes) -> None:
+        """Create the baseline of a segment. Raises ErasureRunning, TenantEnded, Unavailable, StoreConflict if it exists.
 
-    async def list_baselines(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[str]:
-        """List the changes that have a baseline, as `list` lists those that have a record."""
-        return await self._list(f"{scope.prefix}baselines/", prefix, limit, cursor)
+        StoreConflict does not prove that other bytes are stored.
+        """
+        await self._blobs.put_of(scope, baseline_name(scope, doc_id, first), data, replaces=None)
 
-    async def delete_baseline(self, scope: UserScope, change_id: str, *, known_at: datetime | None = None) -> None:
-        """Delete the baseline of a change, as `delete` deletes a record."""
-        await self._blobs.storage.delete(_name(scope, change_id, "baselines"), known_at=known_at)
+    def _lock(self, folder: str) -> asyncio.Lock:
+        return self._locks.setdefault(folder, asyncio.Lock())
 
-    async def _append(self, scope: UserScope, name: str, data: bytes, change_id: str) -> None:
-        try:
-            await self._blobs.put_of(scope, name, data, replaces=None)
-        except StoreConflict:
-            stored = await self._blobs.data(name)
+    async def _append(
+        self, scope: UserScope, doc_id: str, batch: Batch, dated: datetime, *, read_first: bool = False
+    ) -> None:
+        name = segment_name(scope, doc_id, batch.position.first)
+        stored = await self._blobs.data(name) if read_first else None
+        if batch.position.offset == 0 and stored is None:
+            # Another process may have created it, with some of the same lines.
+            with suppress(StoreConflict):
+                await self._blobs.create_log_of(scope, name, metadata={STARTED: batch.started}, known_at=dated)
+        offset, data = batch.position.offset, batch.data
+        while True:
+            if stored is not None:
+                data = _missing(stored, doc_id, batch)
+                offset = len(stored)
+            if not data:
+                return
+            try:
+                if await self._blobs.storage.append(name, data, offset=offset, known_at=dated):
+                    return
+                stored = None
+            except StoreConflict:
+                stored = await self._blobs.data(name)
             if stored is None:
-                raise Unavailable(dependency="blob_storage") from None
-            if stored != data:
-                raise HistoryCorrupt(change_id=change_id) from None
+                # An append never creates a segment, so it cannot restore one that an erasure removed.
+                await self._blobs.check(scope)
+                raise HistoryCorrupt("A segment of the audit log is missing.", change_id=change_id(doc_id, batch.last))
 
-    async def _list(self, start: str, prefix: str, limit: int, cursor: str | None) -> Page[str]:
-        return await self._blobs.rows(start + prefix, lambda blob: stem(blob.name, start), limit=limit, cursor=cursor)
-
-    def _remember(self, name: str) -> None:
-        self._known[name] = None
-        self._known.move_to_end(name)
-        if len(self._known) > self._known_limit:
-            self._known.popitem(last=False)
+    def _remember(self, folder: str, sequence: int) -> None:
+        self._flushed[folder] = sequence
+        self._flushed.move_to_end(folder)
+        if len(self._flushed) > self._known_limit:
+            self._flushed.popitem(last=False)
 
 
-def _name(scope: UserScope, change_id: str, folder: str = "audit") -> str:
-    return f"{scope.prefix}{folder}/{check_identifier('change_id', change_id)}.json"
+def _folder(scope: UserScope, doc_id: str) -> str:
+    return f"{scope.prefix}audit/{check_identifier('doc_id', doc_id)}"
 
 
-async def read_records(
-    scope: UserScope, current: Envelope, first: int, last: int, *, audit: AuditLog
-) -> Sequence[Record]:
-    """Return the records of changes `first` to `last`, unsealed, including those in the document's outbox.
-
-    Raises VaultUnavailable, Unavailable; HistoryCorrupt: a record is missing, has other bytes than were written, or
-    cannot be unsealed.
-    """
-    stored = await read_stored_records(scope, current, first, last, audit=audit)
-    return await unseal_records(scope, stored, vault=audit.vault)
+def segment_name(scope: UserScope, doc_id: str, first: int) -> str:
+    """Return the name of the segment that begins with change `first`. Raises InvalidIdentifier."""
+    return f"{_folder(scope, doc_id)}/{first:012d}.jsonl"
 
 
-async def read_stored_records(
-    scope: UserScope, current: Envelope, first: int, last: int, *, audit: AuditLog
-) -> Mapping[str, Record]:
-    """Return the records of changes `first` to `last` by change, in order, sealed as stored.
-
-    No key is needed: sealed records are enough to verify the chain. Raises Unavailable; HistoryCorrupt: a record is
-    missing or has other bytes than were written.
-    """
-    waiting = {record["change_id"]: record for record in current.commit.outbox}
-
-    async def read_one(change_id: str) -> Record:
-        if change_id in waiting:
-            return waiting[change_id]
-        data = await audit.read(scope, change_id)
-        record = None if data is None else read_record(data)
-        if record is None:
-            raise HistoryCorrupt(change_id=change_id)
-        return record
-
-    changes = [current.change_id(number) for number in range(first, last + 1)]
-    return dict(zip(changes, await bounded(read_one, changes), strict=True))
+def baseline_name(scope: UserScope, doc_id: str, first: int) -> str:
+    """Return the name of the baseline next to the segment that begins with change `first`. Raises InvalidIdentifier."""
+    return f"{_folder(scope, doc_id)}/{first:012d}.json"
 
 
-async def unseal_records(scope: UserScope, records: Mapping[str, Record], *, vault: Vault) -> Sequence[Record]:
-    """Return stored records, given by change, unsealed; each key is unwrapped once.
+def _unflushed_batches(current: Envelope, flushed: int) -> Sequence[Batch]:
+    records = current.commit.outbox
+    missing = unflushed(current, flushed)
+    if not missing:
+        return ()
+    start = position_of(current.commit.position, records, len(records) - len(missing))
+    return list(batches(start, missing))
 
-    Raises:
-        HistoryCorrupt: A record cannot be unsealed; the error names the first.
-        VaultUnavailable, Unavailable.
-    """
-    keys = await KeyRing(vault).find(scope, audit_values.data_key_ids(records.values()))
-    unsealed = []
-    for change_id, record in records.items():
-        try:
-            unsealed.append(audit_values.opened(record, AuditRecordLocation(scope, change_id), keys))
-        except DecryptionFailed as error:
-            raise HistoryCorrupt(change_id=change_id, reason="the values of the record cannot be decrypted") from error
-    return unsealed
+
+def _missing(stored: bytes, doc_id: str, batch: Batch) -> bytes:
+    """Return the end of the batch that the segment lacks. Raises HistoryCorrupt if it holds other bytes."""
+    found = stored[batch.position.offset :]
+    common = min(len(found), len(batch.data))
+    if len(stored) < batch.position.offset or found[:common] != batch.data[:common]:
+        raise HistoryCorrupt(change_id=change_id(doc_id, batch.last))
+    return batch.data[common:]

@@ -49,6 +49,16 @@ class Blobs:
         await self.check(scope)
         return await self.storage.put(name, data, replaces=replaces, metadata=metadata, known_at=dated)
 
+    async def create_log_of(
+        self, scope: UserScope, name: str, *, metadata: Mapping[str, str], known_at: datetime
+    ) -> None:
+        """Create an append blob of a user, as `BlobStorage.create_log` does, unless the user's memory is being erased.
+
+        `known_at` is a moment before this call, as in `put_of`. Raises as `put_of`.
+        """
+        await self.check(scope)
+        await self.storage.create_log(name, metadata=metadata, known_at=known_at)
+
     async def check(self, scope: UserScope) -> None:
         """Check that the user has no fence. Raises ErasureRunning, TenantEnded, Unavailable."""
         await self.check_tenant(scope.tenant_id)

@@ -149,7 +149,6 @@ def _metadata(summary: DocumentSummary) -> Mapping[str, str]:
         "updated_at": summary.updated_at,
         "size": str(summary.size),
         "deleted": "true" if summary.deleted else "false",
-        "outbox": str(summary.outbox),
     }
 
 
@@ -160,5 +159,4 @@ def _summary(metadata: Mapping[str, str]) -> DocumentSummary:
         updated_at=metadata["updated_at"],
         size=int(metadata["size"]),
         deleted=metadata["deleted"] == "true",
-        outbox=int(metadata["outbox"]),
     )

@@ -104,15 +104,40 @@ def record_hash(record: Record) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a document; `document` has the visible members, or is None after a deletion."""
+    """A version of a document, as a change left it."""
 
-    sequence: int
-    change_id: str
+    change: Mapping[str, Any]
+    """The record of the change, or a mapping with the same members."""
     etag: ETag
-    timestamp: str
-    document: Json | None
+    created_at: str
     created_sequence: int
     record_hash: str
+    content: bytes | None
+    """The canonical content; None after a deletion."""
+
+    @property
+    def sequence(self) -> int:
+        """The number of the change."""
+        sequence: int = self.change["sequence"]
+        return sequence
+
+    @property
+    def change_id(self) -> str:
+        """The name of the change."""
+        return change_id(self.change["doc_id"], self.sequence)
+
+    @property
+    def timestamp(self) -> str:
+        """When the change was made."""
+        timestamp: str = self.change["timestamp"]
+        return timestamp
+
+    @property
+    def document(self) -> Json:
+        """The visible members, parsed from the content each time; None after a deletion."""
+        if self.content is None:
+            return None
+        return version_document(self.change, self.created_at, orjson.loads(self.content))
 
 
 def version_document(change: Mapping[str, Any], created_at: str, content: Json) -> Json:
@@ -154,10 +179,11 @@ class Fold:
     created_sequence: int = 0
     state: Json = None
     is_vouched: bool = True
-    """False after a baseline, until its own record or the next one confirms it."""
+    """False after a baseline, until the next record confirms it."""
+    _content: bytes | None = None
 
     def take(self, record: Record) -> Version:
-        """Apply the next record, or compare a baseline with its own; return the version. Raises BrokenChain."""
+        """Apply the next record and return the version. Raises BrokenChain."""
         expected = change_id(self.doc_id, self.sequence + 1)
         try:
             return self._take(record, expected)
@@ -165,8 +191,6 @@ class Fold:
             raise BrokenChain(expected, "the record lacks a member or has one of another type") from error
 
     def _take(self, record: Record, expected: str) -> Version:
-        if not self.is_vouched and record["sequence"] == self.sequence:
-            return self._confirm(record, change_id(self.doc_id, self.sequence))
         own = record["change_id"], record["doc_id"], record["sequence"]
         _require(
             own == (expected, self.doc_id, self.sequence + 1),
@@ -188,38 +212,26 @@ class Fold:
             self.created_at, self.created_sequence = record["timestamp"], self.sequence
         return self._version(record)
 
-    def _confirm(self, record: Record, own: str) -> Version:
-        _require(record["change_id"] == own and record["doc_id"] == self.doc_id, own, "the record is another's")
-        _require(record_hash(record) == self.previous_hash, own, "the record is not that of the baseline")
-        _check_values(record, own)
-        _require(record["content_hash"] == self.content_hash, own, "the baseline's content is not the record's")
-        _require(self.etag in (None, record["post_etag"]), own, "the baseline's ETag is not the record's")
-        self.is_vouched = True
-        return self._version(record)
-
     def _apply(self, record: Record, expected: str) -> None:
         state = {} if self.content_hash == NO_CONTENT_HASH else {ROOT: self.state}
         try:
             patched = json_patch.apply(state, orjson.loads(canonical(record["ops"])))
         except MemnetError as error:
             raise BrokenChain(expected, "ops do not apply to the version before") from error
-        deleted = ROOT not in patched
-        self.state = None if deleted else patched[ROOT]
-        self.content_hash = NO_CONTENT_HASH if deleted else sha256_hex(canonical(self.state))
+        self.state = patched.get(ROOT)
+        self._content = canonical(self.state) if ROOT in patched else None
+        self.content_hash = NO_CONTENT_HASH if self._content is None else sha256_hex(self._content)
         _require(record["content_hash"] == self.content_hash, expected, "ops do not give the content hash")
 
     def _version(self, record: Record) -> Version:
-        deleted = self.content_hash == NO_CONTENT_HASH
-        self.etag = None if deleted else ETag(record["post_etag"])
-        content = None if deleted else orjson.loads(canonical(self.state))
+        self.etag = None if self._content is None else ETag(record["post_etag"])
         return Version(
-            sequence=self.sequence,
-            change_id=record["change_id"],
+            change=record,
             etag=ETag(record["post_etag"]),
-            timestamp=record["timestamp"],
-            document=None if deleted else version_document(record, self.created_at, content),
+            created_at=self.created_at,
             created_sequence=self.created_sequence,
             record_hash=self.previous_hash,
+            content=self._content,
         )
 
 

@@ -46,8 +46,8 @@ class AuditRecordLocation:
 
     @property
     def blob_name(self) -> str:
-        """The name of the record's blob."""
-        return f"{self.scope.prefix}audit/{self.change_id}.json"
+        """The name to which its values are sealed, whichever segment it lies in."""
+        return f"{self.scope.prefix}audit/{self.change_id}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ after any other response, read, call `match_request` and decide again.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
@@ -21,6 +20,7 @@ from memnet.domain.core.errors import (
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import DocumentKey, ETag
 from memnet.domain.documents import audit_record, audit_values
+from memnet.domain.documents.audit_segments import START, position_of
 from memnet.domain.documents.audit_values import AuditRecordLocation, Sealing
 from memnet.domain.documents.commands import IfAbsent, IfExists, IfMatch, WriteCommand, WriteResult
 from memnet.domain.documents.envelope import AppliedRequest, Commit, Envelope, change_id, visible
@@ -41,7 +41,7 @@ class OlderThanReceipts:
     A request that names the ETag of change n can only have become change n + 1, so one record is enough.
     """
 
-    change_id: str
+    sequence: int
     refusal: MemnetError | None
     """The error if it was not applied; None: it can still be applied (a creation over a deleted document)."""
 
@@ -64,7 +64,7 @@ def match_request(current: Envelope | None, command: WriteCommand) -> AppliedReq
         if refusal:
             raise refusal
         return None
-    return OlderThanReceipts(current.change_id(sequence), refusal)
+    return OlderThanReceipts(sequence, refusal)
 
 
 def request_from_record(
@@ -98,13 +98,13 @@ def next_version(
     *,
     now: str,
     new_doc_id: str,
-    carried: tuple[Record, ...],
+    flushed: int,
     sealing: Sealing,
 ) -> Envelope:
     """Return the version that commits `decision` over `current`: content, applied request and record together.
 
-    `carried` are the records of the outbox that may not be in audit/ yet. `new_doc_id` is used if there is no blob.
-    The timestamps of a document never go back.
+    The records up to change `flushed` are known to be in audit/. `new_doc_id` is used if there is no blob. The
+    timestamps of a document never go back.
     """
     created = current is None or current.deleted
     doc_id = current.doc_id if current else new_doc_id
@@ -136,6 +136,8 @@ def next_version(
         nonce=sealing.nonce,
     )
     receipt = applied_request(command.key, record)
+    records = (*(current.commit.outbox if current else ()), stored)
+    carried = len(unflushed(current, flushed)) + 1
     return Envelope(
         doc_id=doc_id,
         schema_id=decision.schema_id,
@@ -150,15 +152,16 @@ def next_version(
             etag=etag,
             record_hash=audit_record.record_hash(record),
             created_sequence=sequence if created or current is None else current.commit.created_sequence,
-            outbox=(*carried, stored),
+            outbox=records[-carried:],
+            position=position_of(current.commit.position if current else START, records, len(records) - carried),
             receipts=(*(current.commit.receipts if current else ()), receipt)[-MAX_RECEIPTS:],
         ),
     )
 
 
-def unflushed(current: Envelope | None, is_flushed: Callable[[str], bool]) -> tuple[Record, ...]:
-    """Return the records of the outbox that this process does not know to be in audit/."""
-    return tuple(r for r in current.commit.outbox if not is_flushed(r["change_id"])) if current else ()
+def unflushed(current: Envelope | None, flushed: int) -> tuple[Record, ...]:
+    """Return the records of the outbox after change `flushed`, up to which all are known to be in audit/."""
+    return tuple(r for r in current.commit.outbox if r["sequence"] > flushed) if current else ()
 
 
 def outbox_is_full(carried: tuple[Record, ...]) -> bool:
@@ -166,11 +169,6 @@ def outbox_is_full(carried: tuple[Record, ...]) -> bool:
     if len(carried) >= OUTBOX_RECORDS:
         return True
     return bool(carried) and sum(len(canonical(record)) for record in carried) >= OUTBOX_BYTES
-
-
-def with_empty_outbox(current: Envelope) -> Envelope:
-    """Return the same version with an empty outbox, to be written once its records are in audit/."""
-    return replace(current, commit=replace(current.commit, outbox=()))
 
 
 def result(doc_id: str, receipt: AppliedRequest, *, replayed: bool, dry_run: bool = False) -> WriteResult:

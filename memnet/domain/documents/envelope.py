@@ -33,6 +33,16 @@ class AppliedRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Position:
+    """The place of a record in audit/ (memnet.domain.documents.audit_segments)."""
+
+    first: int
+    """The change that its segment begins with."""
+    offset: int
+    """The bytes before it in the segment."""
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """The internal part of the blob."""
 
@@ -42,7 +52,9 @@ class Commit:
     created_sequence: int
     """The last change that created the document."""
     outbox: tuple[Record, ...]
-    """The newest records, oldest first, that may not be in audit/ yet."""
+    """The newest record, and those before it that may not be in audit/ yet, oldest first."""
+    position: Position
+    """The position of the first record of the outbox in audit/."""
     receipts: tuple[AppliedRequest, ...]
     """The newest applied requests, oldest first."""
 
@@ -86,7 +98,6 @@ class DocumentSummary:
     size: int
     """Characters of the canonical JSON of the content; 0 for a deleted document."""
     deleted: bool
-    outbox: int
 
 
 def summarise(envelope: Envelope, content: bytes | None = None) -> DocumentSummary:
@@ -99,7 +110,6 @@ def summarise(envelope: Envelope, content: bytes | None = None) -> DocumentSumma
         updated_at=envelope.updated_at,
         size=len(content.decode()),
         deleted=envelope.deleted,
-        outbox=len(envelope.commit.outbox),
     )
 
 
@@ -131,7 +141,8 @@ def dump(envelope: Envelope, content: bytes | None = None) -> bytes:
     if content and not envelope.deleted:
         members["content"] = orjson.Fragment(content)
     receipts = [_dump_receipt(receipt) for receipt in envelope.commit.receipts]
-    members["commit"] = {**members_of(envelope.commit), "receipts": receipts}
+    position = [envelope.commit.position.first, envelope.commit.position.offset]
+    members["commit"] = {**members_of(envelope.commit), "position": position, "receipts": receipts}
     return canonical(members)
 
 
@@ -148,12 +159,17 @@ def _load(members: dict[str, Any]) -> Envelope:
     if not isinstance(commit["sequence"], int) or not all(isinstance(r["change_id"], str) for r in commit["outbox"]):
         raise TypeError
     receipts = tuple(map(_load_receipt, commit.pop("receipts")))
+    first, offset = commit.pop("position")
+    if not isinstance(first, int) or not isinstance(offset, int):
+        raise TypeError
     return Envelope(
         **{name: members[name] for name in _TEXTS},
         content=members.get("content"),
         deleted="content" not in members,
         erased=members.get("erased", False),
-        commit=Commit(outbox=tuple(commit.pop("outbox")), receipts=receipts, **commit),
+        commit=Commit(
+            outbox=tuple(commit.pop("outbox")), position=Position(first, offset), receipts=receipts, **commit
+        ),
     )
 
 

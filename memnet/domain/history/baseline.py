@@ -1,9 +1,8 @@
-"""A baseline: a document as one change left it, kept in place of that change's record and of all before it.
+"""A baseline: a document as one change left it, from which the next segment of its history continues.
 
-It is made from the records alone, so any process makes the same one. A record always vouches for it: the next one,
-which names the hash of the change, its ETag and the hash of its content, or, if the change is the document's newest,
-the change's own record, which retention keeps. It has two forms, as a record has: open, as archives have it, and
-with its content sealed, as it is stored (memnet.domain.history.baseline_values).
+It is derived from the records alone, so any process derives the same one. The next record confirms it: it names the
+hash of the change's record, its ETag and the hash of its content. It has two forms, as a record has: open, as archives
+have it, and with its content sealed, as it is stored (memnet.domain.history.baseline_values).
 """
 
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ import orjson
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.json_types import Record, members_of
+from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import DocumentKey, ETag, Json, UserScope
-from memnet.domain.documents.audit_record import BrokenChain, Fold, Version, version_document
+from memnet.domain.documents.audit_record import BrokenChain, Fold, Version
 from memnet.domain.documents.envelope import change_id
 from memnet.domain.documents.write_decision import NO_CONTENT_HASH
 
@@ -79,15 +78,13 @@ class Baseline:
     def version(self) -> Version:
         """The version it holds; without a document if its content was not opened."""
         is_unknown = self.deleted or self.is_sealed
-        members = members_of(self)
         return Version(
-            sequence=self.sequence,
-            change_id=self.change_id,
+            change=members_of(self),
             etag=self.etag,
-            timestamp=self.timestamp,
-            document=None if is_unknown else version_document(members, self.created_at, self.content),
+            created_at=self.created_at,
             created_sequence=self.created_sequence,
             record_hash=self.record_hash,
+            content=None if is_unknown else canonical(self.content),
         )
 
     def fold(self) -> Fold:
@@ -108,9 +105,9 @@ class Baseline:
         )
 
 
-def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: str | None) -> Baseline:
-    """The baseline of the change whose record is given and which made `version`."""
-    document = version.document
+def baseline_of(key: DocumentKey, version: Version, profile_id: str | None) -> Baseline:
+    """The baseline of the change that made `version`."""
+    record = version.change
     return Baseline(
         key=key,
         doc_id=record["doc_id"],
@@ -123,11 +120,11 @@ def baseline_of(key: DocumentKey, record: Record, version: Version, profile_id: 
         schema_version=record["schema_version"],
         schema_sha256=record["schema_sha256"],
         # The records of a deleted document do not show when it was created.
-        created_at="" if document is None else document["created_at"],
+        created_at="" if version.content is None else version.created_at,
         created_sequence=version.created_sequence,
         profile_id=profile_id,
-        deleted=document is None,
-        content=None if document is None else document[ROOT],
+        deleted=version.content is None,
+        content=None if version.content is None else orjson.loads(version.content),
     )
 
 

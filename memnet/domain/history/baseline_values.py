@@ -33,8 +33,8 @@ class BaselineLocation:
 
     @property
     def blob_name(self) -> str:
-        """The name of the baseline's blob."""
-        return f"{self.scope.prefix}baselines/{self.change_id}.json"
+        """The name to which its values are sealed."""
+        return f"{self.scope.prefix}audit/{self.change_id}.baseline"
 
 
 def seal(baseline: Baseline, place: BaselineLocation, *, data_key: DataKey, salt: bytes, nonce: bytes) -> Baseline:

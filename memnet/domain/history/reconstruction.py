@@ -1,6 +1,6 @@
 """Rebuild earlier versions of a document and verify its history."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from memnet.domain.core.canonical_json import canonical
@@ -48,31 +48,39 @@ def parse_moment(as_of: str, current: Envelope) -> Moment:
     return to_text(from_text(as_of))
 
 
-def last_needed(moment: Moment, current: Envelope) -> int:
-    """Return the last change to read for the version at `moment`: the next change confirms its record."""
-    return min(moment + 1, current.commit.sequence) if isinstance(moment, int) else current.commit.sequence
+class VersionAt:
+    """Finds the version of a document at a moment: give it the records after a baseline in order, until it is found."""
 
+    def __init__(self, moment: Moment, current: Envelope, baseline: Baseline | None) -> None:
+        """Begin with `baseline`, if any. Raises HistoryCorrupt."""
+        self._moment, self._current = moment, current
+        self._newest = None if baseline is None else baseline.version()
+        self._chain = Fold(current.doc_id) if baseline is None else baseline.fold()
 
-def version_at(
-    moment: Moment, current: Envelope, records: Iterable[Record], baseline: Baseline | None = None
-) -> DocumentView:
-    """Fold `records`, after `baseline` up to `moment` or `current`. Raises VersionNotFound, HistoryCorrupt."""
-    newest = None if baseline is None else baseline.version()
-    if newest is not None and _is_after(newest, moment):
-        raise VersionNotFound("The document's version of then is older than what is kept.")
-    try:
-        chain = Fold(current.doc_id) if baseline is None else baseline.fold()
-        for version in map(chain.take, records):
-            if _is_after(version, moment):
-                break
-            newest = version
-        if chain.sequence >= current.commit.sequence:
-            check_head(chain, current)
-    except BrokenChain as error:
-        raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
-    if newest is None or newest.document is None:
-        raise VersionNotFound()
-    return DocumentView(newest.etag, canonical(newest.document))
+    def take(self, record: Record) -> bool:
+        """Apply the next record; return whether it is later than the moment, so that the version is confirmed.
+
+        Raises HistoryCorrupt.
+        """
+        try:
+            version = self._chain.take(record)
+            is_found = _is_after(version, self._moment)
+            if not is_found:
+                self._newest = version
+            if self._chain.sequence == self._current.commit.sequence:
+                check_head(self._chain, self._current)
+        except BrokenChain as error:
+            raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
+        return is_found
+
+    def view(self) -> DocumentView:
+        """Return the version. Raises VersionNotFound if the document did not exist at the moment."""
+        newest = self._newest
+        if newest is not None and _is_after(newest, self._moment):
+            raise VersionNotFound("The document's version of then is older than what is kept.")
+        if newest is None or newest.content is None:
+            raise VersionNotFound()
+        return DocumentView(newest.etag, canonical(newest.document))
 
 
 def _is_after(version: Version, moment: Moment) -> bool:
@@ -192,7 +200,7 @@ def check_place(record: Record, version: Version, key: DocumentKey | None) -> No
 
 def _check_visible(newest: Version | None, current: Envelope) -> None:
     """Raise BrokenChain if the document's own members differ; after a baseline nothing else confirms them."""
-    if newest is not None and newest.document is not None and canonical(newest.document) != visible(current):
+    if newest is not None and newest.content is not None and canonical(newest.document) != visible(current):
         raise BrokenChain(newest.change_id, "the document's envelope is not what its records give")
 
 

@@ -1,75 +1,97 @@
-"""Copy audit records from the documents' outboxes to audit/: after each commit, and after a crash."""
+"""Append audit records from the documents' outboxes to audit/: after each commit, and after a crash."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from functools import partial
 
-from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, Unavailable
-from memnet.domain.core.json_types import Record
+from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
-from memnet.domain.core.timestamps import to_text
-from memnet.domain.documents import commit, envelope
-from memnet.domain.documents.audit_record import record_bytes
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_segments import position_of
+from memnet.domain.documents.envelope import Envelope
 from memnet.paging import rows
-from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import AuditLog
+from memnet.stores import StoredHistory, derive_baseline, store_baseline
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class SweepReport:
-    """The counts of a sweep: documents listed, trimmed, postponed to the next sweep, and broken."""
+    """The counts of a sweep: documents listed and swept, baselines stored, documents postponed and broken."""
 
     listed: int = 0
-    trimmed: int = 0
+    swept: int = 0
+    baselines: int = 0
     postponed: int = 0
     broken: int = 0
 
 
-async def flush_outbox(scope: UserScope, records: Sequence[Record], *, audit: AuditLog) -> None:
-    """Append records of a committed version to the audit log. Safe to repeat and to run concurrently.
+async def flush_outbox(key: DocumentKey, version: Envelope, service: Service) -> None:
+    """Append the outbox of a committed version, and store the baseline of the segment that the version begins.
 
-    Pass only records that a confirmed read or write of the document held: an attempt that was not committed must leave
-    no record. Raises HistoryCorrupt, Unavailable.
+    Safe to repeat and to run concurrently. Pass only a version that was confirmed to be stored: an attempt that was not
+    committed must leave no record. Raises HistoryCorrupt, ErasureRunning, DecryptionFailed, VaultUnavailable,
+    Unavailable.
     """
-    for record in records:
-        if not audit.is_flushed(scope, record["change_id"]):
-            await audit.append(scope, record["change_id"], record_bytes(record))
+    await service.audit.flush(key.scope, version)
+    outbox = version.commit.outbox
+    newest = position_of(version.commit.position, outbox, len(outbox) - 1)
+    if newest.offset == 0 and newest.first > 1:
+        history = await service.audit.history(key.scope, version.doc_id)
+        await _store_baselines(key, version, history, service)
 
 
-async def sweep_outboxes(service: Service, *, quiet: timedelta = timedelta(minutes=1)) -> SweepReport:
-    """Flush and empty the outbox of every document that has not been written for `quiet`.
+async def sweep_user(scope: UserScope, service: Service, *, since: str = "") -> SweepReport:
+    """Append the records that crashed writers left in documents changed at `since` or later, and missing baselines.
 
-    Safe while writers and other sweepers run. The ETag that clients see stays the same. Raises Unavailable: the
-    documents cannot be listed.
+    Nothing is written for a document whose records are stored. Safe while writers and other sweepers run. Raises
+    Unavailable: the documents cannot be listed.
     """
     report = SweepReport()
-    latest = to_text(service.clock.now() - quiet)
-    async for row in rows(service.documents.list_all):
-        report.listed += 1
-        if row.summary.outbox and row.summary.updated_at <= latest:
-            await _sweep(row.key, report, service)
+    histories = await service.audit.histories(scope)
+    async for row in rows(partial(service.documents.list, scope, "")):
+        if row.summary.updated_at >= since:
+            report.listed += 1
+            await _sweep(row.key, histories, report, service)
     return report
 
 
-async def _sweep(key: DocumentKey, report: SweepReport, service: Service) -> None:
+async def _sweep(
+    key: DocumentKey, histories: Mapping[str, StoredHistory], report: SweepReport, service: Service
+) -> None:
     try:
         stored = await service.documents.get(key)
         current = envelope.load(stored.data) if stored else None
-        if stored is None or current is None or not current.commit.outbox:
+        if current is None or current.erased:
             return
-        await flush_outbox(key.scope, current.commit.outbox, audit=service.audit)
-        trimmed = commit.with_empty_outbox(current)
-        await service.documents.put(
-            key, envelope.dump(trimmed), envelope.summarise(trimmed), replaces=stored.storage_etag
-        )
-        report.trimmed += 1
-    except (StoreConflict, Unavailable, ErasureRunning):
-        # A writer was faster, the store failed, or the document is being erased. The records are safe in the blob.
+        try:
+            await service.audit.flush(key.scope, current, read_first=True)
+            history = histories.get(current.doc_id)
+            report.baselines += await _store_baselines(key, current, history, service) if history else 0
+        except HistoryCorrupt:
+            # A retention run has removed a segment since, unless the document is unchanged.
+            again = await service.documents.get(key)
+            if again is not None and stored is not None and again.storage_etag == stored.storage_etag:
+                raise
+            report.postponed += 1
+            return
+        report.swept += 1
+    except (Unavailable, VaultUnavailable, ErasureRunning):
+        # The store failed, or the document is being erased. The records are safe in the document.
         report.postponed += 1
     except HistoryCorrupt:
-        log.exception("stored bytes are not what was written", extra={"document": key.blob_name})
+        log.exception("history_verification_failed", extra={"document": key.blob_name})
         report.broken += 1
+
+
+async def _store_baselines(key: DocumentKey, current: Envelope, history: StoredHistory, service: Service) -> int:
+    """Store the baselines that segments lack, the oldest first; return how many."""
+    # A history that retention has shortened begins with a segment that has its baseline.
+    missing = [first for first in history.segments if first > 1 and first not in history.baselines]
+    for first in missing:
+        baseline = await derive_baseline(key, current, first, history=history, audit=service.audit)
+        await store_baseline(baseline, audit=service.audit)
+        history = history.with_baseline(first)
+    return len(missing)

@@ -1,13 +1,13 @@
 """Read documents: one of them, now or at an earlier time, or the list of a user's documents."""
 
-from memnet.domain.core.errors import DocumentNotFound
+from memnet.domain.core.errors import DocumentNotFound, HistoryCorrupt, Unavailable
 from memnet.domain.core.scope import DocumentKey, UserScope, check_identifier, check_path_prefix
 from memnet.domain.documents import envelope
-from memnet.domain.documents.envelope import DocumentView
-from memnet.domain.history import reconstruction
-from memnet.ports import Page
+from memnet.domain.documents.envelope import DocumentView, Envelope
+from memnet.domain.history.reconstruction import Moment, VersionAt, parse_moment
+from memnet.ports import Page, StoredBlob
 from memnet.service import Service
-from memnet.stores import ListedDocument, read_history
+from memnet.stores import ListedDocument, StoredHistory, read_history
 
 
 async def get_document(key: DocumentKey, service: Service, *, as_of: str | None = None) -> DocumentView:
@@ -31,10 +31,35 @@ async def get_document(key: DocumentKey, service: Service, *, as_of: str | None 
     current = envelope.load(stored.data)
     if current.erased:
         raise DocumentNotFound()
-    moment = reconstruction.parse_moment(as_of, current)
-    last = reconstruction.last_needed(moment, current)
-    baseline, records = await read_history(key.scope, current, last, audit=service.audit)
-    return reconstruction.version_at(moment, current, records, baseline)
+    return await _version_at(key, stored, parse_moment(as_of, current), service)
+
+
+async def _version_at(key: DocumentKey, stored: StoredBlob, moment: Moment, service: Service) -> DocumentView:
+    """Return the version from one baseline and the segment after it, up to the record that confirms it."""
+    current = envelope.load(stored.data)
+    history = await service.audit.history(key.scope, current.doc_id)
+    try:
+        begins = _segment_at(moment, current, history)
+        baseline, records = await read_history(key.scope, current, begins, history=history, audit=service.audit)
+        search = VersionAt(moment, current, baseline)
+        async for record in records:
+            if search.take(record):
+                break
+        return search.view()
+    except HistoryCorrupt:
+        # Unless a retention run has removed records meanwhile.
+        if (await service.audit.history(key.scope, current.doc_id)).begins == history.begins:
+            raise
+        raise Unavailable(dependency="blob_storage") from None
+
+
+def _segment_at(moment: Moment, current: Envelope, history: StoredHistory) -> int:
+    """Return the segment that the version at the moment is read from: the last that began by then, else the first."""
+    last = current.commit.sequence
+    if isinstance(moment, int):
+        return history.segment_of(min(moment + 1, last)) or history.begins
+    begun = [first for first, started in history.segments.items() if started <= moment and first <= last]
+    return max(begun, default=history.begins)
 
 
 async def list_documents(

@@ -17,7 +17,6 @@ from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import commit, envelope, sensitive
-from memnet.domain.documents.audit_record import read_record, record_bytes
 from memnet.domain.documents.audit_values import SALT_BYTES, Sealing
 from memnet.domain.documents.commands import (
     DeleteDocument,
@@ -34,7 +33,7 @@ from memnet.operations.catalog import read_schema
 from memnet.operations.documents.outbox import flush_outbox
 from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service
-from memnet.stores import DocumentStore, KeyRing, Vault, unseal_records
+from memnet.stores import DocumentStore, KeyRing, Vault, stream_records
 
 ATTEMPTS = 4
 """A lost race is decided on the second attempt; more are needed only while the store keeps failing."""
@@ -152,20 +151,26 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
             # The remembered version may be stale or erased, so it is no reason to refuse: read the current one.
             continue
         await _check_fence(current, command, service.documents)
-        carried = commit.unflushed(current, lambda change_id: service.audit.is_flushed(scope, change_id))
         sealing = await key.sealing()
+        flushed = _flushed(current, scope, service)
+        is_full = commit.outbox_is_full(commit.unflushed(current, flushed))
         if command.dry_run:
-            await _check_storing(current, carried, key.is_stored, command, service)
-        elif commit.outbox_is_full(carried):
-            await flush_outbox(scope, carried, audit=service.audit)
-            carried = ()
+            await _check_storing(current, is_full, key.is_stored, command, service)
+        elif current and is_full:
+            try:
+                await service.audit.flush(scope, current)
+            except HistoryCorrupt:
+                if remembered is None:
+                    raise
+                continue
+            flushed = current.commit.sequence
         version = commit.next_version(
             current,
             command,
             decision,
             now=to_text(service.clock.now()),
             new_doc_id=service.ids.new(),
-            carried=carried,
+            flushed=flushed,
             sealing=sealing,
         )
         if command.dry_run:
@@ -181,7 +186,7 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
             # Lost, applied without an answer, or still on its way: only the current version shows which.
             continue
         await _check_fence(version, command, service.documents)
-        service.background.start("flush_outbox", flush_outbox(scope, version.commit.outbox, audit=service.audit))
+        service.background.start("flush_outbox", flush_outbox(command.key, version, service))
         return commit.result(version.doc_id, version.commit.receipts[-1], replayed=False)
     raise Unavailable()
 
@@ -264,16 +269,17 @@ async def _check_fence(version: Envelope | None, command: WriteCommand, document
         await documents.check(command.key.scope)
 
 
+def _flushed(current: Envelope | None, scope: UserScope, service: Service) -> int:
+    return service.audit.flushed(scope, current.doc_id) if current else 0
+
+
 async def _check_storing(
-    current: Envelope | None, carried: tuple[Record, ...], has_key: bool, command: WriteCommand, service: Service
+    current: Envelope | None, is_full: bool, has_key: bool, command: WriteCommand, service: Service
 ) -> None:
     """Raise the errors of the stores that the write would raise, for a dry run."""
     await service.documents.check_writing(command.key.scope.tenant_id)
-    is_full = commit.outbox_is_full(carried)
-    for record in carried if is_full else ():
-        data = await service.audit.read(command.key.scope, record["change_id"])
-        if data is not None and data != record_bytes(record):
-            raise HistoryCorrupt(change_id=record["change_id"])
+    if current and is_full:
+        await service.audit.check(command.key.scope, current)
     if current is None or is_full or not has_key:
         await service.documents.check(command.key.scope)
 
@@ -288,10 +294,18 @@ async def _applied_before(current: Envelope | None, command: WriteCommand, servi
         raise
     if not isinstance(settled, commit.OlderThanReceipts):
         return settled
-    data = await service.audit.read(command.key.scope, settled.change_id)
-    record = None if data is None else read_record(data)
-    if data is not None and record is None:
-        raise HistoryCorrupt(change_id=settled.change_id)
-    if record is not None:
-        (record,) = await unseal_records(command.key.scope, {settled.change_id: record}, vault=service.audit.vault)
+    assert current is not None
+    record = await _read_record(current, settled.sequence, command, service)
     return commit.request_from_record(record, settled, command)
+
+
+async def _read_record(current: Envelope, sequence: int, command: WriteCommand, service: Service) -> Record | None:
+    """Return the record of a change, or None if retention has removed it."""
+    scope = command.key.scope
+    history = await service.audit.history(scope, current.doc_id)
+    if sequence < history.begins:
+        return None
+    (record,) = [
+        one async for one in stream_records(scope, current, sequence, sequence, audit=service.audit, history=history)
+    ]
+    return record
