@@ -1,7 +1,6 @@
-"""Iterate over pages, run calls with bounded concurrency, divide computations, and retry conditional writes."""
+"""Iterate over pages, run calls with bounded concurrency, and retry conditional writes."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
@@ -12,7 +11,6 @@ PAGE_SIZE = 1000
 MAX_CONCURRENCY = 16
 """Calls that run at the same time, unless the caller says otherwise."""
 ATTEMPTS = 16
-SLICE_SECONDS = 0.005
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -58,20 +56,6 @@ async def bounded(call: Callable[[T], Awaitable[R]], items: Iterable[T], *, at_o
         if isinstance(outcome, BaseException):
             raise outcome
     return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
-
-
-class Slices:
-    """Divides a long computation, so that other requests of the process do not wait for its end."""
-
-    def __init__(self) -> None:
-        """Begin the first slice."""
-        self._began = time.monotonic()
-
-    async def pause(self) -> None:
-        """Let other tasks run if the slice has taken SLICE_SECONDS. Call it between short steps."""
-        if time.monotonic() - self._began >= SLICE_SECONDS:
-            await asyncio.sleep(0)
-            self._began = time.monotonic()
 
 
 async def retry_conflicts(step: Callable[[], Awaitable[T]], *, attempts: int = ATTEMPTS) -> T:

@@ -145,6 +145,7 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
             if current and applied:
                 return commit.result(current.doc_id, applied, replayed=True, dry_run=command.dry_run)
             decision = decide(current)
+            flushed = await _make_room(current, command, service)
         except MemnetError:
             if remembered is None:
                 raise
@@ -152,18 +153,8 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
             continue
         await _check_fence(current, command, service.documents)
         sealing = await key.sealing()
-        flushed = _flushed(current, scope, service)
-        is_full = commit.outbox_is_full(commit.unflushed(current, flushed))
         if command.dry_run:
-            await _check_storing(current, is_full, key.is_stored, command, service)
-        elif current and is_full:
-            try:
-                await service.audit.flush(scope, current)
-            except HistoryCorrupt:
-                if remembered is None:
-                    raise
-                continue
-            flushed = current.commit.sequence
+            await _check_storing(current, key.is_stored, command, service)
         version = commit.next_version(
             current,
             command,
@@ -269,18 +260,20 @@ async def _check_fence(version: Envelope | None, command: WriteCommand, document
         await documents.check(command.key.scope)
 
 
-def _flushed(current: Envelope | None, scope: UserScope, service: Service) -> int:
-    return service.audit.flushed(scope, current.doc_id) if current else 0
+async def _make_room(current: Envelope | None, command: WriteCommand, service: Service) -> int:
+    """Flush a full outbox, or in a dry run check that it can be; return the change up to which records are flushed."""
+    if current is None:
+        return 0
+    scope = command.key.scope
+    if commit.outbox_is_full(commit.unflushed(current, service.audit.flushed(scope, current.doc_id))):
+        await (service.audit.check if command.dry_run else service.audit.flush)(scope, current)
+    return service.audit.flushed(scope, current.doc_id)
 
 
-async def _check_storing(
-    current: Envelope | None, is_full: bool, has_key: bool, command: WriteCommand, service: Service
-) -> None:
+async def _check_storing(current: Envelope | None, has_key: bool, command: WriteCommand, service: Service) -> None:
     """Raise the errors of the stores that the write would raise, for a dry run."""
     await service.documents.check_writing(command.key.scope.tenant_id)
-    if current and is_full:
-        await service.audit.check(command.key.scope, current)
-    if current is None or is_full or not has_key:
+    if current is None or not has_key:
         await service.documents.check(command.key.scope)
 
 
