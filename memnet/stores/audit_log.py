@@ -152,10 +152,7 @@ class AuditLog:
         return await self._blobs.data(baseline_name(scope, doc_id, first))
 
     async def create_baseline(self, scope: UserScope, doc_id: str, first: int, data: bytes) -> None:
-        """Create the baseline of a segment.
-
-        Raises ErasureRunning, TenantEnded, Unavailable; StoreConflict: it exists. StoreConflict does not prove that other bytes are stored.
-        """
+        """Create the baseline of a segment. Raises ErasureRunning, TenantEnded, Unavailable, StoreConflict."""
         await self._blobs.put_of(scope, baseline_name(scope, doc_id, first), data, replaces=None)
 
     def _lock(self, folder: str) -> asyncio.Lock:

@@ -14,7 +14,6 @@ from memnet.domain.sealing.sealing import DataKey
 from memnet.stores.audit_log import AuditLog, StoredHistory
 from memnet.stores.key_ring import KeyRing, Vault
 
-
 SLICE = 8
 """The records that a caller folds before other tasks of the process run: a few milliseconds with large documents."""
 

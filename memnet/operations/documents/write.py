@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.rules import STRICTEST
-from memnet.domain.core.errors import BindingMismatch, DocumentNotFound, HistoryCorrupt, MemnetError, Unavailable
+from memnet.domain.core.errors import BindingMismatch, DocumentNotFound, MemnetError, Unavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
