@@ -7,7 +7,8 @@ from typing import Protocol, TypeVar
 from memnet.domain.core.errors import Unavailable
 from memnet.ports import Page, StoreConflict
 
-PAGE_SIZE = 1000
+PAGE_SIZE = 5000
+"""Rows that one request to the storage returns at most (List Blobs, REST API: maxresults)."""
 MAX_CONCURRENCY = 16
 """Calls that run at the same time, unless the caller says otherwise."""
 ATTEMPTS = 16

@@ -7,17 +7,11 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
-from azure.core.credentials import AccessTokenInfo, AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError
-from azure.core.pipeline import PipelineContext, PipelineRequest
-from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy
-from azure.core.rest import HttpRequest
-from azure.identity.aio import DefaultAzureCredential
 
 from memnet.adapters.azure.blob_storage import WHOLE_BODY_BYTES, AzureBlobStorage, open_container
-from memnet.adapters.azure.credentials import account_name, storage_credential, storage_policy
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.core.errors import InvalidCursor, Unavailable
+from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.documents.envelope import DocumentSummary
 from memnet.ports import StoreConflict
@@ -188,16 +182,6 @@ async def test_a_document_that_went_away_is_forgotten() -> None:
         assert documents.recall(DOCUMENT) is None
 
 
-async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor() -> None:
-    more = b"<EnumerationResults><Blobs/><NextMarker>m1</NextMarker></EnumerationResults>"
-    refusal = answer(400, "InvalidQueryParameterValue")
-    async with against(answer(200, body=more, **{"Content-Type": "application/xml"}), refusal) as (container, _):
-        page = await container.list("a/", limit=1, cursor=None, metadata=True)
-        assert (page.items, page.next_cursor is None) == ([], False)
-        with pytest.raises(InvalidCursor):
-            await container.list("a/", limit=1, cursor=page.next_cursor, metadata=True)
-
-
 async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable() -> None:
     absent = answer(404, "BlobNotFound")
     async with against(absent, answer(409, "BlobAlreadyExists"), absent) as (container, server):
@@ -234,43 +218,11 @@ async def test_blobs_that_are_no_documents_are_not_listed(place: Place, containe
         assert [row.key for row in page.items] == [DOCUMENT]
 
 
-@pytest.mark.parametrize(
-    ("url", "account"),
-    [
-        ("https://acme.blob.core.windows.net/memory", "acme"),
-        ("http://127.0.0.1:10000/devstoreaccount1/memory", "devstoreaccount1"),
-        ("http://127.0.0.1:10000/devstoreaccount1/memory/", "devstoreaccount1"),
-    ],
-)
-def test_the_account_is_in_the_url(url: Any, account: Any) -> None:
-    assert account_name(url) == account
-    credential = storage_credential(url, KEY)
-    assert isinstance(credential, AzureNamedKeyCredential)
-    assert credential.named_key.name == account
-
-
-async def test_without_a_key_entra_authorizes() -> None:
-    credential = storage_credential("https://acme.blob.core.windows.net/memory", None)
-    assert isinstance(credential, DefaultAzureCredential)
-    await credential.close()
-
-
-async def test_entra_tokens_are_for_storage_and_never_travel_in_clear() -> None:
-    scopes: list[str] = []
-
-    class Tokens:
-        async def get_token_info(self, *wanted: str, options: Any = None) -> AccessTokenInfo:
-            scopes.extend(wanted)
-            return AccessTokenInfo("token", 4_000_000_000)
-
-    policy = storage_policy(Tokens())  # type: ignore[arg-type]
-    assert isinstance(policy, AsyncBearerTokenCredentialPolicy)
-    request = PipelineRequest(HttpRequest("GET", "https://acme.blob.core.windows.net/m/a"), PipelineContext(None))
-    await policy.on_request(request)
-    assert request.http_request.headers["Authorization"] == "Bearer token"
-    assert scopes == ["https://storage.azure.com/.default"]
-    with pytest.raises(ValueError, match="HTTPS"):
-        async with open_container(
-            "http://127.0.0.1:1/account/container", account_key=None, timeout_seconds=1, clock=FrozenClock()
-        ):
-            pass
+async def test_any_name_is_found_by_its_prefix(place: Place, container: AzureBlobStorage) -> None:
+    names = ["x/a b", "x/a%20b", "x/a&b=c", "x/a+b", "x/a?b#c", "x/ä/文", "x/~'()*!"]
+    for name in names:
+        await place.client.upload_blob(name, b"", metadata={"a": "<&>"})
+    for name in names:
+        (row,) = (await container.list(name, limit=9, cursor=None, metadata=True)).items
+        assert (row.name, row.metadata) == (name, {"a": "<&>"})
+    assert list((await container.list_folders("x/ä", limit=9, cursor=None)).items) == ["x/ä/"]

@@ -1,5 +1,6 @@
 """Azurite as the stack and the tests run it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -7,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from azure.storage.blob import BlobType
 
-from local.stack.azurite_server import PACKAGE, Azurite, container_client
+from local.stack.azurite_server import PACKAGE, Azurite, container_client, node
 from local.stack.process import ROOT, Child, StackError
 
 
@@ -26,11 +28,49 @@ def test_data_on_disk_survives_a_stop_at_once_and_the_address_stays(tmp_path: Pa
         with container_client(azurite.account_url, "kept") as client:
             client.create_container()
             client.upload_blob("a", b"1")
+            client.upload_blob("log", b"one", blob_type=BlobType.APPENDBLOB)
+            client.upload_blob("log", b"two", blob_type=BlobType.APPENDBLOB)
+            client.upload_blob("gone", b"1")
+            client.delete_blob("gone")
             azurite.stop()
             assert azurite.child.pid is None
             azurite.start()
             assert azurite.account_url == before
             assert client.download_blob("a").readall() == b"1"
+            assert client.download_blob("log").readall() == b"onetwo"
+            assert list(client.list_blob_names()) == ["a", "log"]
+
+
+COUNT_LOOKS_OF_A_DELETION = """
+const Loki = require("lokijs");
+require("./removal");
+const indices = ["accountName", "containerName", "name", "snapshot"];
+const blobs = new Loki("x").addCollection("blobs", { indices });
+let looks = 0;
+for (let i = 0; i < 1000; i++) {
+  for (const snapshot of i === 500 ? ["", "s1"] : [""]) {
+    const blob = { containerName: "c", name: `b${i}`, snapshot };
+    blobs.insert(Object.defineProperty(blob, "accountName", { enumerable: true, get: () => (looks++, "a") }));
+  }
+}
+looks = 0;
+blobs.findAndRemove({ accountName: "a", containerName: "c", name: "b500" });
+const left = blobs.find({ name: "b500" }).length;
+blobs.findAndRemove({ accountName: "a", containerName: "c", name: "b3", snapshot: "s1" });
+const counted = looks;
+const names = blobs.chain().simplesort("name").data().map((blob) => blob.name);
+const sorted = names.every((name, at) => at === 0 || names[at - 1] < name);
+blobs.findAndRemove({ accountName: "a", containerName: "c" });
+console.log(JSON.stringify({ looks: counted, left, rest: names.length, sorted, end: blobs.count() }));
+"""
+
+
+def test_a_deletion_does_not_look_at_all_blobs() -> None:
+    """1,001 blobs and snapshots; one blob with one snapshot is deleted, then a snapshot that does not exist."""
+    ran = subprocess.run([node(), "-e", COUNT_LOOKS_OF_A_DELETION], cwd=PACKAGE, capture_output=True, check=True)
+    found = json.loads(ran.stdout)
+    assert found.pop("looks") < 100
+    assert found == {"left": 0, "rest": 999, "sorted": True, "end": 0}
 
 
 def test_it_outlives_no_parent_that_was_killed(tmp_path: Path) -> None:

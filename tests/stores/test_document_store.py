@@ -1,5 +1,6 @@
 """The DocumentStore."""
 
+import asyncio
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -129,3 +130,21 @@ async def test_list_all_has_every_tenant(documents: Any) -> None:
     for key in keys:
         await create(documents, key)
     assert [row.key async for row in rows(documents.list_all, 3)] == keys
+
+
+async def test_other_tasks_run_while_a_long_page_is_made(documents: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memnet.stores.blobs.ROWS_AT_ONCE", 1)
+    for number in range(9):
+        await create(documents, DocumentKey(SCOPE, "user", f"d{number}"))
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    running = asyncio.create_task(other())
+    found = await documents.list(SCOPE, "", limit=9, cursor=None)
+    running.cancel()
+    assert turns >= len(found.items) == 9

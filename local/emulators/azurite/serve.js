@@ -2,9 +2,10 @@
 // Azurite's blob service alone. It stops, its data written, on SIGTERM and also when its standard input ends: the
 // parent holds the other end of that pipe, so Azurite outlives no parent, not even one that was killed.
 // (Azurite's own entry waits on SIGTERM until the last client has closed its connection, which may be never.)
+require("./removal");
 if (process.argv.includes("--inMemoryPersistence")) {
-  // Its collector of dead bytes runs every ten minutes, takes them out one by one, and sorts all others after each: with
-  // tens of thousands of them it answers nobody for minutes. In memory they are gone with the process anyway.
+  // Its collector of dead bytes looks at all blobs every ten minutes and answers no request meanwhile. In memory, the
+  // bytes are gone with the process anyway.
   require("azurite/dist/src/blob/utils/constants").DEFAULT_GC_INTERVAL_MS = 2 ** 31 - 1;
 }
 const { BlobServerFactory } = require("azurite/dist/src/blob/BlobServerFactory");

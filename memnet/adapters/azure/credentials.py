@@ -20,9 +20,12 @@ Policy = SansIOHTTPPolicy[HttpRequest, AsyncHttpResponse]
 def storage_credential(container_url: str, account_key: str | None) -> Credential:
     """Return the credential for this container: the key if there is one, else whatever Entra identity is at hand.
 
-    DefaultAzureCredential finds a managed or workload identity in Azure and `az login` on a developer's machine.
+    DefaultAzureCredential finds a managed or workload identity in Azure and `az login` on a developer's machine. Raises
+    ValueError for an Entra identity over plain http, which would send its tokens in clear.
     """
     if account_key is None:
+        if urlsplit(container_url).scheme != "https":
+            raise ValueError("an Entra identity needs HTTPS")
         return DefaultAzureCredential()
     return AzureNamedKeyCredential(account_name(container_url), account_key)
 

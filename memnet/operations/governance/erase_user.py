@@ -28,7 +28,7 @@ MAX_PASSES = 20
 """Passes of one run; the next run continues if writers keep storing data."""
 MAX_CONCURRENCY = 4
 """Erasures that run at the same time."""
-PAGE = 1000
+PAGE = 5000
 BATCH = 250
 """The largest batch in a journal."""
 INDEX_PAGE = 900

@@ -44,7 +44,7 @@ from memnet.ports import StoreConflict
 from memnet.service import Service
 from memnet.stores import count_indexed
 
-PAGE = 1000
+PAGE = 5000
 ATTEMPTS = 8
 FENCE_ATTEMPTS = 100
 """Each conflict is a change that a writer has committed, and a busy document has many."""

@@ -22,7 +22,7 @@ from memnet.ports import StoreConflict
 from memnet.service import Service
 
 ATTEMPTS = 8
-PAGE = 1000
+PAGE = 5000
 
 
 @dataclass(frozen=True, slots=True)
