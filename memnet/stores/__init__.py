@@ -9,7 +9,7 @@ from memnet.stores.baselines import (
     store_baseline,
     unseal_baseline,
 )
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Blobs, FenceCheck
 from memnet.stores.catalog_texts import CatalogTexts
 from memnet.stores.documents import DocumentStore, ListedDocument
 from memnet.stores.erasures import ErasureStore

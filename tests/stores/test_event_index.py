@@ -22,6 +22,7 @@ from memnet.operations.events.reindex_events import rebuild_index
 from memnet.stores import (
     Blobs,
     ErasureStore,
+    FenceCheck,
     count_indexed,
     ensure_index,
     find_indexes,
@@ -251,9 +252,9 @@ class CountedFences(ErasureStore):
         super().__init__(blobs)
         self.looks: list[object] = []
 
-    async def check(self, scope: UserScope) -> None:
+    async def check(self, scope: UserScope) -> FenceCheck:
         await self._look(scope)
-        await super().check(scope)
+        return await super().check(scope)
 
     async def erasing(self, tenant_id: str | None) -> frozenset[UserScope]:
         await self._look(tenant_id)

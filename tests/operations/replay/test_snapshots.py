@@ -18,7 +18,7 @@ from memnet.domain.core.user_item import ItemKind
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
 from memnet.operations.replay.snapshots import read_snapshot
-from memnet.stores import KeyRing
+from memnet.stores import FenceCheck, KeyRing
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation, snapshot
 from tests.operations.vault_scenario import ACTOR, Crash, VaultWorld
@@ -100,9 +100,9 @@ async def test_a_replay_that_ends_meanwhile_leaves_no_mark(status: ReplayStatus)
     await set_status(world, ReplayStatus.RUNNING)
     mark = world.marks.mark
 
-    async def ended_before(job: Job) -> None:
+    async def ended_before(job: Job, *, checked: FenceCheck | None = None) -> None:
         await set_status(world, status)
-        await mark(job)
+        await mark(job, checked=checked)
 
     world.marks.mark = ended_before  # type: ignore[method-assign]
     again = await world.store()
