@@ -12,9 +12,7 @@ from memnet.service import Service
 
 NO_TENANT = "-"
 """The quota counts requests without a tenant under this name; no tenant can have it."""
-REFUSED_DURING_ERASURE = frozenset(
-    {"retry_replay", "retry_conflict", "discard_conflict", "store_snapshot", "read_snapshot"}
-)
+REFUSED_DURING_ERASURE = frozenset({"retry_replay", "retry_conflict", "discard_conflict", "read_snapshot"})
 """Operations that would report removed data as missing or corrupt. The stores refuse every other write themselves."""
 
 

@@ -7,7 +7,7 @@ from memnet.adapters.memory.blob_storage import MemoryBlobStorage
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.scope import UserScope
 from memnet.ports import Clock
-from memnet.stores import Blobs
+from memnet.stores import Blobs, FenceCheck
 
 
 def memory_blobs(clock: Clock | None = None) -> Blobs:
@@ -23,8 +23,9 @@ def storage_of(store: Any) -> MemoryBlobStorage:
 
 
 class _Unfenced(Blobs):
-    async def check(self, scope: UserScope) -> None:
+    async def check(self, scope: UserScope) -> FenceCheck:
         """Accept every write."""
+        return FenceCheck(scope, self.clock.now(), 0.0)
 
 
 def unfenced(store: Any) -> Any:

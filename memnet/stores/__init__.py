@@ -3,7 +3,7 @@
 from memnet.stores.audit_log import AuditLog, StoredHistory
 from memnet.stores.audit_records import Unsealing, read_records, stream_records, stream_stored_records
 from memnet.stores.baselines import derive_baseline, read_baseline, read_history, store_baseline, unseal_baseline
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Blobs, FenceCheck
 from memnet.stores.catalog_texts import CatalogTexts
 from memnet.stores.documents import DocumentStore, ListedDocument
 from memnet.stores.erasures import ErasureStore

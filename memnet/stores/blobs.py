@@ -6,6 +6,7 @@ erasure overwrites it with a tombstone.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -20,6 +21,17 @@ from memnet.ports import BlobStorage, Clock, ListedBlob, Page
 ROWS_AT_ONCE = 500
 """Rows of a page that are made before other tasks run: a few milliseconds."""
 Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class FenceCheck:
+    """A check that found no fence. Several writes of one request may rely on it; `Blobs.put_of` says why."""
+
+    scope: UserScope
+    dated: datetime
+    """When the check began: the date of the requests that rely on it."""
+    loop_time: float
+    """The same moment by the event loop's clock, which is monotonic."""
 
 
 class Blobs:
@@ -40,17 +52,19 @@ class Blobs:
         *,
         replaces: StorageETag | None,
         metadata: Mapping[str, str] | None = None,
-        known_at: datetime | None = None,
+        checked: FenceCheck | None = None,
     ) -> StorageETag:
         """Write a blob of a user, as `BlobStorage.put` does, unless the user's memory is being erased.
 
-        The request is dated before the fence is checked. The service refuses a request 15 minutes after its date, so no
-        write arrives later than that after the fence was created. Raises ErasureRunning, TenantEnded, StoreConflict,
-        and Unavailable when the outcome is unknown.
+        The request is dated before the fence is checked, here or, with `checked`, earlier. The service refuses a
+        request 15 minutes after its date, so no write arrives later than that after the fence was created. Raises
+        ErasureRunning, TenantEnded, StoreConflict, ValueError for the check of another user, and Unavailable when the
+        outcome is unknown.
         """
-        dated = known_at or self.clock.now()
-        await self.check(scope)
-        return await self.storage.put(name, data, replaces=replaces, metadata=metadata, known_at=dated)
+        checked = checked or await self.check(scope)
+        if checked.scope != scope:
+            raise ValueError("this check is of another user")
+        return await self.storage.put(name, data, replaces=replaces, metadata=metadata, known_at=checked.dated)
 
     async def create_log_of(
         self, scope: UserScope, name: str, *, metadata: Mapping[str, str], known_at: datetime
@@ -62,11 +76,13 @@ class Blobs:
         await self.check(scope)
         await self.storage.create_log(name, metadata=metadata, known_at=known_at)
 
-    async def check(self, scope: UserScope) -> None:
+    async def check(self, scope: UserScope) -> FenceCheck:
         """Check that the user has no fence. Raises ErasureRunning, TenantEnded, Unavailable."""
+        checked = FenceCheck(scope, self.clock.now(), asyncio.get_running_loop().time())
         await self.check_tenant(scope.tenant_id)
         if await self.storage.get(fence_name(scope)) is not None:
             raise ErasureRunning()
+        return checked
 
     async def check_tenant(self, tenant_id: str) -> None:
         """Check that the tenant has not ended, unless the last check is recent.
@@ -116,6 +132,10 @@ class Store:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
+
+    async def check(self, scope: UserScope) -> FenceCheck:
+        """Look for the user's fence (one round trip). Raises ErasureRunning, TenantEnded, Unavailable."""
+        return await self._blobs.check(scope)
 
 
 def stem(name: str, prefix: str) -> str:

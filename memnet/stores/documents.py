@@ -1,15 +1,15 @@
 """The documents: one blob each below documents/, guarded by its entity tag, mirrored in a cache of the process."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.documents.envelope import DocumentSummary
 from memnet.ports import ListedBlob, Page, StoredBlob
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Blobs, FenceCheck
 from memnet.stores.catalog_texts import CatalogTexts
 from memnet.stores.document_cache import DocumentCache
 
@@ -59,6 +59,20 @@ class DocumentStore:
                 self._cache.remember(key, current)
         return current
 
+    async def get_or_check(self, key: DocumentKey) -> tuple[StoredBlob | None, FenceCheck | None]:
+        """Return the current bytes or, if there are none, a check of the user's fence for `put`, in one round trip.
+
+        Raises Unavailable and, only if the document does not exist, ErasureRunning and TenantEnded.
+        """
+        stored, checked = await asyncio.gather(self.get(key), self.check(key.scope), return_exceptions=True)
+        if isinstance(stored, BaseException):
+            raise stored
+        if stored is not None:
+            return stored, None
+        if isinstance(checked, BaseException):
+            raise checked
+        return None, checked
+
     def recall(self, key: DocumentKey) -> StoredBlob | None:
         """Return what this process last read or wrote, which may be stale, without a round trip."""
         return self._cache.recall(key)
@@ -70,12 +84,14 @@ class DocumentStore:
         summary: DocumentSummary,
         *,
         replaces: StorageETag | None,
+        checked: FenceCheck | None = None,
         known_at: datetime | None = None,
     ) -> None:
         """Write the document if its stored tag is `replaces`, or, with None, if it does not exist.
 
-        `known_at` is for an erasure's tombstones, which neither the end of the tenant nor the catalog keeps out: the
-        moment at which the caller knew that it may write. Azure Storage refuses the write 15 minutes after it.
+        A new document relies on `checked`, or else checks the fence. `known_at` is for an erasure's tombstones, which
+        neither the end of the tenant nor the catalog keeps out: the moment at which the caller knew that it may write.
+        Azure Storage refuses the write 15 minutes after it.
 
         Raises:
             StoreConflict: The condition does not hold.
@@ -87,8 +103,11 @@ class DocumentStore:
             if known_at is None:
                 await self.check_writing(key.scope.tenant_id)
             # An existing document is written without checking the fence.
-            put = partial(self._blobs.put_of, key.scope) if replaces is None else self._blobs.storage.put
-            tag = await put(key.blob_name, data, replaces=replaces, metadata=_metadata(summary), known_at=known_at)
+            name, metadata = key.blob_name, _metadata(summary)
+            if replaces is None:
+                tag = await self._blobs.put_of(key.scope, name, data, replaces=None, metadata=metadata, checked=checked)
+            else:
+                tag = await self._blobs.storage.put(name, data, replaces=replaces, metadata=metadata, known_at=known_at)
         except BaseException:
             # Refused, unknown or cancelled: what this write was based on is no longer to be trusted.
             known = self._cache.recall(key)
@@ -112,9 +131,9 @@ class DocumentStore:
         """List the documents of every tenant, as `list` does. Pages over the other blobs are short or empty."""
         return await self._blobs.rows("tenants/", _row, limit=limit, cursor=cursor, metadata=True)
 
-    async def check(self, scope: UserScope) -> None:
+    async def check(self, scope: UserScope) -> FenceCheck:
         """Check that the user may be written for. Raises ErasureRunning, TenantEnded, Unavailable."""
-        await self._blobs.check(scope)
+        return await self._blobs.check(scope)
 
     async def check_writing(self, tenant_id: str) -> None:
         """Raise what every `put` for the tenant would raise now: TenantEnded, CatalogConflict, Unavailable."""

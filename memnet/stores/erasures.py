@@ -20,10 +20,6 @@ RUNS = "runs"
 class ErasureStore(Store):
     """The fences, the records of ended tenants, and the receipts."""
 
-    async def check(self, scope: UserScope) -> None:
-        """Look for the user's fence (one round trip). Raises ErasureRunning, TenantEnded, Unavailable."""
-        await self._blobs.check(scope)
-
     async def check_tenant(self, tenant_id: str) -> None:
         """Look for the end of the tenant; a process relies on its last look for up to `look_every`.
 

@@ -22,11 +22,13 @@ from memnet.domain.events.index_layout import (
     load_reindexing,
 )
 from memnet.ports import Embedder, EventIndex, Hits, IdGenerator, IndexMissing, StoreConflict, StoredBlob, Telemetry
-from memnet.stores.blobs import Blobs
+from memnet.stores.blobs import Blobs, FenceCheck
 from memnet.stores.erasures import ErasureStore
 
 UPLOAD_SECONDS = 300.0
-"""The timeout of one upload: well below the time for which an erasure waits for writes that began before it."""
+"""The time from a check of the fence to the end of the upload that relies on it: well below the time for which an
+erasure waits for writes that began before it.
+"""
 PAGE = 900
 log = logging.getLogger(__name__)
 
@@ -163,27 +165,34 @@ async def count_indexed(scope: UserScope, *, search: Search) -> int:
     return len(shown)
 
 
-async def index_events(stored: Sequence[StoredEvent], *, search: Search, ids: IdGenerator) -> frozenset[EventKey]:
+async def index_events(
+    stored: Sequence[StoredEvent], *, search: Search, ids: IdGenerator, checked: FenceCheck | None = None
+) -> frozenset[EventKey]:
     """Upload stored events to every index; return those whose pending-index markers may be deleted.
 
     The layout is read again afterwards. If it names an index that got no upload, no marker may be deleted. If it does
     not, an index that is announced later is filled from a listing that includes these events: a rebuild waits longer
-    than `fresh_seconds` before it lists them. Raises Unavailable.
+    than `fresh_seconds` before it lists them. `checked` is as in `upload_events`. Raises Unavailable.
     """
     layout = await ensure_index(search, ids)
-    complete = await upload_events(stored, layout.versions, search=search)
+    complete = await upload_events(stored, layout.versions, search=search, checked=checked)
     now = await search.register.recent()
     return complete if now is not None and set(now.versions) <= set(layout.versions) else frozenset()
 
 
 async def upload_events(
-    stored: Sequence[StoredEvent], versions: Sequence[IndexVersion], *, search: Search
+    stored: Sequence[StoredEvent],
+    versions: Sequence[IndexVersion],
+    *,
+    search: Search,
+    checked: FenceCheck | None = None,
 ) -> frozenset[EventKey]:
     """Upload events to the given indexes; return those that all of them have confirmed with complete content.
 
     When the embedding model fails or an index was built with another one, an event is uploaded without its vector and
-    does not count as complete. Events of users who are being erased are left out and do not count either. Raises
-    Unavailable.
+    does not count as complete. Events of users who are being erased are left out and do not count either: the
+    fences are checked before each upload, but for that of `checked`. An upload takes UPLOAD_SECONDS at most, counted
+    from the check. Raises Unavailable.
     """
     vectors = await _embed(stored, versions, search)
     incomplete: set[str] = set()
@@ -191,11 +200,12 @@ async def upload_events(
         fitting = vectors if version.takes(search.model, search.dimensions) else None
         documents = [IndexDocument(event, None if fitting is None else fitting[n]) for n, event in enumerate(stored)]
         # The events were read a while ago. An erasure that begins after this check deletes what is uploaded now.
-        erasing = await _erasing(stored, search)
+        began = asyncio.get_running_loop().time() if checked is None else checked.loop_time
+        erasing = await _erasing(stored, search, checked)
         incomplete |= {event.key.index_key for event in stored if event.key.scope in erasing}
         documents = [document for document in documents if document.stored.key.scope not in erasing]
         try:
-            async with asyncio.timeout(UPLOAD_SECONDS):
+            async with asyncio.timeout_at(began + UPLOAD_SECONDS):
                 incomplete |= await search.index.upload(version.name, documents)
         except TimeoutError as error:
             raise Unavailable(dependency="search") from error
@@ -223,9 +233,9 @@ async def unindex_events(keys: Sequence[EventKey], *, search: Search) -> frozens
     return frozenset(key for key in keys if key.index_key not in left)
 
 
-async def _erasing(stored: Sequence[StoredEvent], search: Search) -> frozenset[UserScope]:
+async def _erasing(stored: Sequence[StoredEvent], search: Search, checked: FenceCheck | None) -> frozenset[UserScope]:
     """Return those of the events' users whose memory is being erased. Raises Unavailable."""
-    scopes = frozenset(event.key.scope for event in stored)
+    scopes = frozenset(event.key.scope for event in stored if checked is None or event.key.scope != checked.scope)
     if len(scopes) > 1:
         tenants = {scope.tenant_id for scope in scopes}
         return await search.fences.erasing(tenants.pop() if len(tenants) == 1 else None)

@@ -9,7 +9,7 @@ from memnet.domain.core.scope import UserScope, check_identifier
 from memnet.domain.events.event import PENDING_MARKERS, EventKey, StoredEvent, load
 from memnet.paging import bounded
 from memnet.ports import ListedBlob, Page, StoreConflict
-from memnet.stores.blobs import Store
+from memnet.stores.blobs import FenceCheck, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class ListedEvent:
 class EventStore(Store):
     """The events, created once and never changed, and their pending-index markers."""
 
-    async def create(self, key: EventKey, data: bytes) -> None:
-        """Create the event.
+    async def create(self, key: EventKey, data: bytes, *, checked: FenceCheck | None = None) -> None:
+        """Create the event, which relies on `checked`, or else checks the fence.
 
         Raises StoreConflict if it exists, ErasureRunning, TenantEnded, and Unavailable when the outcome is unknown.
         """
-        await self._blobs.put_of(key.scope, key.blob_name, data, replaces=None)
+        await self._blobs.put_of(key.scope, key.blob_name, data, replaces=None, checked=checked)
 
     async def get(self, key: EventKey) -> bytes | None:
         """Return one event, or None if it does not exist. Raises Unavailable."""
@@ -60,14 +60,14 @@ class EventStore(Store):
         """Delete the event, not its markers, as `BlobStorage.delete` does. Raises Unavailable."""
         await self._blobs.storage.delete(key.blob_name, known_at=known_at)
 
-    async def mark(self, key: EventKey, mark_id: str) -> None:
+    async def mark(self, key: EventKey, mark_id: str, *, checked: FenceCheck | None = None) -> None:
         """Create a pending-index marker; an existing one is kept.
 
-        Each write of an event has its own marker, so one write does not delete the marker of another. Raises
-        ErasureRunning, TenantEnded, Unavailable.
+        Each write of an event has its own marker, so one write does not delete the marker of another. `checked` is as
+        in `create`. Raises ErasureRunning, TenantEnded, Unavailable.
         """
         try:
-            await self._blobs.put_of(key.scope, _mark(key, mark_id), b"", replaces=None)
+            await self._blobs.put_of(key.scope, _mark(key, mark_id), b"", replaces=None, checked=checked)
         except StoreConflict:
             return
 

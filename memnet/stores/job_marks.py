@@ -6,7 +6,7 @@ from datetime import datetime
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.job import PENDING_MARKERS, Job, JobKind
 from memnet.ports import ListedBlob, Page, StoreConflict
-from memnet.stores.blobs import Store
+from memnet.stores.blobs import FenceCheck, Store
 
 NO_USER = "-"
 """The user segment of a tenant's job; no identifier is a dash."""
@@ -23,14 +23,17 @@ class MarkedJob:
 class JobMarks(Store):
     """The markers of unfinished jobs."""
 
-    async def mark(self, job: Job) -> None:
-        """Create the marker if it does not exist. Raises ErasureRunning, TenantEnded, Unavailable."""
+    async def mark(self, job: Job, *, checked: FenceCheck | None = None) -> None:
+        """Create the marker if it does not exist; a user's relies on `checked`, or else checks the fence.
+
+        Raises ErasureRunning, TenantEnded, Unavailable.
+        """
         name = _name(job)
         try:
             if job.user_id is None:
                 await self._blobs.storage.put(name, b"", replaces=None)
             else:
-                await self._blobs.put_of(job.scope, name, b"", replaces=None)
+                await self._blobs.put_of(job.scope, name, b"", replaces=None, checked=checked)
         except StoreConflict:
             return
 

@@ -13,6 +13,7 @@ from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
 from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey, WrappedKey
 from memnet.paging import retry_conflicts
 from memnet.ports import Clock, DataKeyCache, IdGenerator, TenantKeys
+from memnet.stores.blobs import FenceCheck
 from memnet.stores.user_items import ItemStore
 
 ATTEMPTS = 4
@@ -69,10 +70,13 @@ class KeyRing:
     async def _current_or_new(self, scope: UserScope) -> DataKey:
         return await self.current(scope) or await self.add(scope, None, None)
 
-    async def add(self, scope: UserScope, after: DataKeys | None, tag: StorageETag | None) -> DataKey:
+    async def add(
+        self, scope: UserScope, after: DataKeys | None, tag: StorageETag | None, *, checked: FenceCheck | None = None
+    ) -> DataKey:
         """Append a new key to the keys `after`, which were read with `tag`, and return it.
 
-        Raises StoreConflict: the stored keys have changed since.
+        The write relies on `checked`, or else checks the fence. Raises StoreConflict: the stored keys have changed
+        since.
         """
         tenant_key = await self.vault.keys.newest(scope.tenant_id)
         data_key = DataKey(self.vault.ids.new(), self.vault.ids.secret(KEY_BYTES))
@@ -85,7 +89,7 @@ class KeyRing:
             nonce=self.vault.ids.secret(NONCE_BYTES),
         )
         grown = DataKeys([wrapped]) if after is None else after.followed_by(wrapped)
-        await self.vault.records.write(data_keys_key(scope), data_keys.dump(grown), replaces=tag)
+        await self.vault.records.write(data_keys_key(scope), data_keys.dump(grown), replaces=tag, checked=checked)
         return self._cached(scope, data_key, is_current=True)
 
     async def find(self, scope: UserScope, key_ids: Collection[str]) -> Mapping[str, DataKey]:

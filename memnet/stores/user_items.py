@@ -6,7 +6,7 @@ from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import StorageETag, UserScope, check_identifier
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.ports import Page, StoredBlob
-from memnet.stores.blobs import Store
+from memnet.stores.blobs import FenceCheck, Store
 
 _SUFFIX = ".json"
 
@@ -18,12 +18,15 @@ class ItemStore(Store):
         """Return an item, or None if it does not exist. Raises Unavailable."""
         return await self._blobs.storage.get(key.blob_name)
 
-    async def write(self, key: ItemKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+    async def write(
+        self, key: ItemKey, data: bytes, *, replaces: StorageETag | None, checked: FenceCheck | None = None
+    ) -> StorageETag:
         """Write an item if its tag is `replaces`, or, with None, if it does not exist; return the new tag.
 
-        Raises StoreConflict, ErasureRunning, TenantEnded, and Unavailable when the outcome is unknown.
+        It relies on `checked`, or else checks the fence. Raises StoreConflict, ErasureRunning, TenantEnded, and
+        Unavailable when the outcome is unknown.
         """
-        return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces)
+        return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces, checked=checked)
 
     async def delete(self, key: ItemKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
         """Delete an item as `BlobStorage.delete` does. Raises StoreConflict, Unavailable."""

@@ -120,6 +120,38 @@ async def test_a_record_that_is_written_over_is_dated_so_as_well() -> None:
         assert headers["if-match"] == '"0x0"'
 
 
+async def test_a_document_is_created_with_the_date_of_the_look_made_during_its_read() -> None:
+    async with against(ABSENT, ABSENT, CREATED) as (blobs, server):
+        before, documents = server.clock.now(), stores_over(blobs).documents
+        found, checked = await documents.get_or_check(document_of(ONE))
+        assert found is None
+        await documents.put(document_of(ONE), DATA, SUMMARY, replaces=None, checked=checked)
+        assert [method for method, _ in asked(server)] == ["GET", "GET", "PUT"]
+        assert FENCE in [path for _, path in asked(server)]
+        assert parsedate_to_datetime(server.asked[2][1]["x-ms-date"]) == before < server.clock.now()
+
+
+async def test_writes_that_share_a_look_keep_its_date() -> None:
+    async with against(ABSENT, *[CREATED] * 5) as (blobs, server):
+        before, stores = server.clock.now(), stores_over(blobs)
+        checked = await stores.events.check(ONE)
+        await stores.events.create(EventKey(ONE, "e1"), DATA, checked=checked)
+        await stores.events.mark(EventKey(ONE, "e1"), "m1", checked=checked)
+        await stores.records.write(ItemKey(ONE, ItemKind.REPLAYS, "a"), DATA, replaces=None, checked=checked)
+        await stores.marks.mark(Job(JobKind.REPLAY, "t1", "u1", "a"), checked=checked)
+        await stores.documents.put(document_of(ONE), DATA, SUMMARY, replaces=None, checked=checked)
+        assert [method for method, _ in asked(server)] == ["GET", *["PUT"] * 5]
+        assert {parsedate_to_datetime(headers["x-ms-date"]) for _, headers, _ in server.asked[1:]} == {before}
+
+
+async def test_a_look_at_the_fence_of_another_user_is_refused() -> None:
+    async with against(ABSENT) as (blobs, server):
+        checked = await blobs.check(UserScope("t1", "u2"))
+        with pytest.raises(ValueError, match="another user"):
+            await blobs.put_of(ONE, f"{ONE.prefix}a", DATA, replaces=None, checked=checked)
+        assert [method for method, _ in asked(server)] == ["GET"]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "trouble",

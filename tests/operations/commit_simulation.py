@@ -125,10 +125,16 @@ class Process:
         self.cache[key.blob_name] = StoredBlob(found[0], found[1])
         return self.cache[key.blob_name]
 
+    async def get_or_check(self, key: DocumentKey) -> tuple[StoredBlob | None, None]:
+        """No user is being erased."""
+        return await self.get(key), None
+
     def recall(self, key: DocumentKey) -> StoredBlob | None:
         return self.cache.get(key.blob_name)
 
-    async def put(self, key: DocumentKey, data: bytes, summary: Any, *, replaces: StorageETag | None) -> None:
+    async def put(
+        self, key: DocumentKey, data: bytes, summary: Any, *, replaces: StorageETag | None, checked: None = None
+    ) -> None:
         self.cache.pop(key.blob_name, None)
         tag = await Call("put", key.blob_name, data, replaces, summary)
         self.cache[key.blob_name] = StoredBlob(data, tag)

@@ -27,7 +27,7 @@ from memnet.operations.history.sign_checkpoints import (
 )
 from memnet.operations.history.verify_history import verify_history
 from memnet.ports import Page, StoredBlob
-from memnet.stores import Blobs, ErasureStore, ItemStore, KeyRing, UserDirectory
+from memnet.stores import Blobs, ErasureStore, FenceCheck, ItemStore, KeyRing, UserDirectory
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import SCOPE, Service, note
 from tests.services import arguments, service_of
@@ -47,17 +47,19 @@ class CountingRecords(ItemStore):
         self.calls["read"] += 1
         return await super().read(key)
 
-    async def write(self, key: ItemKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+    async def write(
+        self, key: ItemKey, data: bytes, *, replaces: StorageETag | None, checked: FenceCheck | None = None
+    ) -> StorageETag:
         self.calls["write"] += 1
         fate = self.fate(key)
         if fate == "lost":
             raise Unavailable(dependency="blob_storage")
-        tag = await super().write(key, data, replaces=replaces)
+        tag = await super().write(key, data, replaces=replaces, checked=checked)
         if fate == "unconfirmed":
             raise Unavailable(dependency="blob_storage")
         if fate == "repeated":
             # The client library sent it twice: the second try finds the first one's blob.
-            tag = await super().write(key, data, replaces=replaces)
+            tag = await super().write(key, data, replaces=replaces, checked=checked)
         return tag
 
     async def list(self, scope: UserScope, kind: ItemKind, *, limit: int, cursor: str | None) -> Page[ItemKey]:

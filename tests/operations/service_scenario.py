@@ -30,7 +30,7 @@ from memnet.domain.documents.envelope import DocumentSummary, Envelope
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import delete_document, patch_document, replace_document
 from memnet.ports import Page, StoredBlob
-from memnet.stores import AuditLog, Blobs, DocumentStore, ItemStore, Vault, read_records
+from memnet.stores import AuditLog, Blobs, DocumentStore, FenceCheck, ItemStore, Vault, read_records
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import memory_blobs, storage_of
 from tests.operations.vault_scenario import VaultWorld
@@ -71,10 +71,11 @@ class CountingDocuments(DocumentStore):
         summary: DocumentSummary,
         *,
         replaces: StorageETag | None,
+        checked: FenceCheck | None = None,
         known_at: datetime | None = None,
     ) -> None:
         self.calls["put"] += 1
-        await super().put(key, data, summary, replaces=replaces, known_at=known_at)
+        await super().put(key, data, summary, replaces=replaces, checked=checked, known_at=known_at)
 
     async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[Any]:
         self.calls["list"] += 1

@@ -13,7 +13,7 @@ from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents.commands import WriteResult
 from memnet.domain.events.event import EventKey
-from memnet.stores import ErasureStore, EventStore, Search, SearchRegister
+from memnet.stores import ErasureStore, EventStore, FenceCheck, Search, SearchRegister
 from tests.domain.samples import CATALOG
 from tests.operations.service_scenario import ALPHA, DYNAMIC, Service
 
@@ -27,10 +27,10 @@ class CrashingEvents(EventStore):
     down = False
     then: Any = None
 
-    async def create(self, key: EventKey, data: bytes) -> None:
+    async def create(self, key: EventKey, data: bytes, *, checked: FenceCheck | None = None) -> None:
         if self.down:
             raise Unavailable(dependency="blob_storage")
-        await super().create(key, data)
+        await super().create(key, data, checked=checked)
         if self.then is not None:
             await self.then()
 

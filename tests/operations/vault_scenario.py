@@ -18,7 +18,7 @@ from memnet.domain.sealing import data_keys
 from memnet.domain.sealing.data_keys import DataKeys, data_keys_key
 from memnet.operations.replay.snapshots import StoredSnapshot, store_snapshot
 from memnet.ports import IdGenerator, StoredBlob, TenantKey
-from memnet.stores import Blobs, ItemStore, JobMarks, Vault
+from memnet.stores import Blobs, FenceCheck, ItemStore, JobMarks, Vault
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, conversation
 from tests.memory_blobs import memory_blobs
@@ -62,17 +62,19 @@ class SteppedRecords(ItemStore):
         with self._steps.step(f"read {key.kind}"):
             return await super().read(key)
 
-    async def write(self, key: ItemKey, data: bytes, *, replaces: StorageETag | None) -> StorageETag:
+    async def write(
+        self, key: ItemKey, data: bytes, *, replaces: StorageETag | None, checked: FenceCheck | None = None
+    ) -> StorageETag:
         fate = self.fate(key)
         with self._steps.step(f"write {key.kind}"):
             if fate == "lost":
                 raise Unavailable(dependency="blob_storage")
-            tag = await super().write(key, data, replaces=replaces)
+            tag = await super().write(key, data, replaces=replaces, checked=checked)
             if fate == "unconfirmed":
                 raise Unavailable(dependency="blob_storage")
             if fate == "repeated":
                 # The client library sent it twice: the second try finds the first one's blob.
-                tag = await super().write(key, data, replaces=replaces)
+                tag = await super().write(key, data, replaces=replaces, checked=checked)
             return tag
 
 
@@ -81,9 +83,9 @@ class SteppedMarks(JobMarks):
         super().__init__(blobs)
         self._steps = steps
 
-    async def mark(self, job: Job) -> None:
+    async def mark(self, job: Job, *, checked: FenceCheck | None = None) -> None:
         with self._steps.step("mark"):
-            await super().mark(job)
+            await super().mark(job, checked=checked)
 
     async def unmark(self, job: Job) -> None:
         with self._steps.step("unmark"):

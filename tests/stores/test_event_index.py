@@ -22,6 +22,7 @@ from memnet.operations.events.reindex_events import rebuild_index
 from memnet.stores import (
     Blobs,
     ErasureStore,
+    FenceCheck,
     count_indexed,
     ensure_index,
     find_indexes,
@@ -30,6 +31,7 @@ from memnet.stores import (
     upload_events,
 )
 from memnet.stores import event_index as module
+from memnet.stores.event_index import UPLOAD_SECONDS
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_scenario import TroubledIndex, TwoNumbers, World
 from tests.services import service_of
@@ -251,9 +253,9 @@ class CountedFences(ErasureStore):
         super().__init__(blobs)
         self.looks: list[object] = []
 
-    async def check(self, scope: UserScope) -> None:
+    async def check(self, scope: UserScope) -> FenceCheck:
         await self._look(scope)
-        await super().check(scope)
+        return await super().check(scope)
 
     async def erasing(self, tenant_id: str | None) -> frozenset[UserScope]:
         await self._look(tenant_id)
@@ -323,3 +325,25 @@ async def test_an_upload_does_not_take_for_ever(monkeypatch: pytest.MonkeyPatch)
     world.index.hangs = True
     with pytest.raises(Unavailable):
         await upload_events(EVENTS, [PLAIN], search=world.search)
+
+
+async def test_an_upload_that_relies_on_an_earlier_check_ends_when_that_check_is_too_old() -> None:
+    """An erasure that began after the check waits so long, and no longer, for what relies on it."""
+    world, fences = await fenced(PLAIN)
+    world.index.hangs = True
+    now = asyncio.get_running_loop().time()
+    old = FenceCheck(SCOPE, world.clock.now(), now - UPLOAD_SECONDS)
+    async with asyncio.timeout(UPLOAD_SECONDS / 60):
+        with pytest.raises(Unavailable):
+            await upload_events(EVENTS, [PLAIN], search=world.search, checked=old)
+    assert fences.looks == []
+
+
+async def test_a_check_counts_for_the_events_of_its_user_only() -> None:
+    world, fences = await fenced(PLAIN)
+    checked = FenceCheck(SCOPE, world.clock.now(), asyncio.get_running_loop().time())
+    await fences.write(OTHER, b"{}", replaces=None)
+    both = [*EVENTS, stored_event("e1", scope=OTHER)]
+    complete = await upload_events(both, [PLAIN], search=world.search, checked=checked)
+    assert complete == {event.key for event in EVENTS}
+    assert fences.looks == [OTHER]

@@ -20,6 +20,7 @@ from memnet.domain.documents import commit, envelope, sensitive
 from memnet.domain.documents.audit_values import SALT_BYTES, Sealing
 from memnet.domain.documents.commands import (
     DeleteDocument,
+    IfAbsent,
     IfMatch,
     PatchDocument,
     ReplaceDocument,
@@ -33,7 +34,7 @@ from memnet.operations.catalog import read_schema
 from memnet.operations.documents.outbox import flush_outbox
 from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service
-from memnet.stores import DocumentStore, KeyRing, Vault, stream_records
+from memnet.stores import DocumentStore, FenceCheck, KeyRing, Vault, stream_records
 
 ATTEMPTS = 4
 """A lost race is decided on the second attempt; more are needed only while the store keeps failing."""
@@ -139,7 +140,7 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
     key = _RecordKey(service.audit.vault, scope, may_create=not command.dry_run)
     for attempt in range(ATTEMPTS):
         remembered = None if attempt else _remembered(command, service.documents)
-        stored, current = await key.fetched_during(_current(command, service.documents, remembered))
+        stored, current, checked = await key.fetched_during(_current(command, service.documents, remembered))
         try:
             applied = await _applied_before(current, command, service)
             if current and applied:
@@ -152,7 +153,7 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
             # The remembered version may be stale or erased, so it is no reason to refuse: read the current one.
             continue
         await _check_fence(current, command, service.documents)
-        sealing = await key.sealing()
+        sealing = await key.sealing(checked)
         if command.dry_run:
             await _check_storing(current, key.is_stored, command, service)
         version = commit.next_version(
@@ -172,6 +173,7 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
                 envelope.dump(version, decision.content_bytes),
                 envelope.summarise(version, decision.content_bytes),
                 replaces=stored.storage_etag if stored else None,
+                checked=checked,
             )
         except (StoreConflict, Unavailable):
             # Lost, applied without an answer, or still on its way: only the current version shows which.
@@ -212,10 +214,11 @@ class _RecordKey:
             raise found
         return found
 
-    async def sealing(self) -> Sealing:
+    async def sealing(self, checked: FenceCheck | None) -> Sealing:
         """Return the sealing of one attempt's record.
 
-        The first key of a user is created here. A dry run only checks that the vault could wrap it.
+        The first key of a user is created here, relying on `checked` if it is given. A dry run only checks that the
+        vault could wrap it.
         """
         if self._failure is not None:
             raise self._failure
@@ -224,7 +227,7 @@ class _RecordKey:
             self._key, self.is_stored = DataKey("", self._vault.ids.secret(KEY_BYTES)), False
         if self._key is None:
             try:
-                self._key = await KeyRing(self._vault).add(self._scope, None, None)
+                self._key = await KeyRing(self._vault).add(self._scope, None, None, checked=checked)
             except StoreConflict:  # another process was faster
                 self._key = await KeyRing(self._vault).get_or_create(self._scope)
         salt, nonce = self._vault.ids.secret(SALT_BYTES), self._vault.ids.secret(NONCE_BYTES)
@@ -242,12 +245,15 @@ def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[Stored
 
 async def _current(
     command: WriteCommand, documents: DocumentStore, remembered: tuple[StoredBlob, Envelope] | None
-) -> tuple[StoredBlob | None, Envelope | None]:
-    """Return the remembered version, or else the stored one."""
+) -> tuple[StoredBlob | None, Envelope | None, FenceCheck | None]:
+    """Return the remembered version, or else the stored one, or else the check of the fence that a creation needs."""
     if remembered is not None:
-        return remembered
-    stored = await documents.get(command.key)
-    return stored, envelope.load(stored.data) if stored else None
+        return *remembered, None
+    if not isinstance(command.precondition, IfAbsent):
+        stored, checked = await documents.get(command.key), None
+    else:
+        stored, checked = await documents.get_or_check(command.key)
+    return stored, envelope.load(stored.data) if stored else None, checked
 
 
 async def _check_fence(version: Envelope | None, command: WriteCommand, documents: DocumentStore) -> None:

@@ -9,7 +9,7 @@ from memnet.domain.documents import sensitive
 from memnet.domain.events.event import Event, StoredEvent, WrittenEvent, place
 from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import EventStore, index_events
+from memnet.stores import EventStore, FenceCheck, index_events
 
 INDEXING_SECONDS = 2.0
 """How long a response waits for the index; a slower one is left to the reconciliation."""
@@ -27,8 +27,9 @@ async def write_event(
 ) -> WrittenEvent:
     """Create the event's blob and a pending-index marker, then try to index the event for `patience` seconds.
 
-    With `index` False the event waits for the reconciliation. The content of a live event is checked; the events of
-    replays, upkeep and archives were checked before. Writing the same event again succeeds and indexes it again.
+    All three rely on one check of the user's fence. With `index` False the event waits for the reconciliation. The
+    content of a live event is checked; the events of replays, upkeep and archives were checked before. Writing the same
+    event again succeeds and indexes it again.
 
     Raises:
         EventExists: Another event is stored under its id.
@@ -39,22 +40,34 @@ async def write_event(
     if is_live:
         sensitive.check_event(event)
     stored, mark_id = place(event, scope), service.ids.new()
+    layout = _read_layout(patience, service) if index else asyncio.sleep(0)
+    checked, _ = await asyncio.gather(service.events.check(scope), layout, return_exceptions=True)
+    if isinstance(checked, BaseException):
+        raise checked
     created, marked = await asyncio.gather(
-        _create(stored, service.events), service.events.mark(stored.key, mark_id), return_exceptions=True
+        _create(stored, checked, service.events),
+        service.events.mark(stored.key, mark_id, checked=checked),
+        return_exceptions=True,
     )
     for outcome in (created, marked):
         if isinstance(outcome, BaseException):
             raise outcome
-    indexed = index and await _index(stored, patience, service)
+    indexed = index and await _index(stored, checked, patience, service)
     if indexed:
         service.background.start("unmark event", service.events.unmark(stored.key, mark_id))
     return WrittenEvent(stored.key.event_id, replayed=created is False, indexed=indexed)
 
 
-async def _create(stored: StoredEvent, events: EventStore) -> bool:
+async def _read_layout(seconds: float, service: Service) -> None:
+    """Have the register remember the layout, so that indexing does not wait for it; indexing reports its failures."""
+    async with asyncio.timeout(seconds):
+        await service.search.register.recent()
+
+
+async def _create(stored: StoredEvent, checked: FenceCheck, events: EventStore) -> bool:
     """Create the event; return False if it is stored already. Raises EventExists, Unavailable."""
     try:
-        await events.create(stored.key, stored.data)
+        await events.create(stored.key, stored.data, checked=checked)
     except StoreConflict:
         found = await events.get(stored.key)
         if found is None:
@@ -66,11 +79,12 @@ async def _create(stored: StoredEvent, events: EventStore) -> bool:
     return True
 
 
-async def _index(stored: StoredEvent, patience: float, service: Service) -> bool:
+async def _index(stored: StoredEvent, checked: FenceCheck, patience: float, service: Service) -> bool:
     """Index the event. No failure here fails the write: the event is stored and has its marker."""
     try:
         async with asyncio.timeout(patience):
-            return stored.key in await index_events([stored], search=service.search, ids=service.ids)
+            complete = await index_events([stored], search=service.search, ids=service.ids, checked=checked)
+            return stored.key in complete
     except (Unavailable, TimeoutError, StoreConflict):
         return False
     except Exception:

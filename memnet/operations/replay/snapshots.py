@@ -16,7 +16,7 @@ from memnet.operations.replay.jobs import send_job
 from memnet.paging import bounded, retry_conflicts
 from memnet.ports import MessageQueue, Page, StoreConflict, StoredBlob
 from memnet.service import Service
-from memnet.stores import ItemStore, KeyRing, Vault
+from memnet.stores import FenceCheck, ItemStore, KeyRing, Vault
 
 SEND_SECONDS = 5.0
 """How long a response waits for the broker. After that the marker has the job sent."""
@@ -61,18 +61,20 @@ async def store_snapshot(
         raise ProfileForbidden()
     snapshot = take(conversation, scope, conversation_id, actor.principal, profile)
     result = StoredSnapshot(snapshot.snapshot_id, snapshot.uri, snapshot.replay_id, queued=False, replayed=True)
-    stored, known = await asyncio.gather(
-        service.records.read(snapshot.key), service.records.read(replay_key(scope, snapshot.replay_id))
+    stored, known, checked = await asyncio.gather(
+        service.records.read(snapshot.key),
+        service.records.read(replay_key(scope, snapshot.replay_id)),
+        service.records.check(scope),
     )
     if stored is not None:
         await _check_same(snapshot, stored, service.vault)
         if known is not None and _is_done(replays.load(known.data)):
             return result
     job = Job(JobKind.REPLAY, scope.tenant_id, scope.user_id, snapshot.replay_id)
-    await service.marks.mark(job)
-    created = stored is None and await _create(snapshot, service.vault)
+    await service.marks.mark(job, checked=checked)
+    created = stored is None and await _create(snapshot, service.vault, checked)
     result = replace(result, replayed=not created)
-    replay = await retry_conflicts(partial(_queue, snapshot, service.vault))
+    replay = await retry_conflicts(partial(_queue, snapshot, service.vault, checked))
     if known is not None:
         await retry_conflicts(partial(_renew, snapshot, service.vault))
     if _is_done(replay):
@@ -82,7 +84,7 @@ async def store_snapshot(
     queued = await _send(job, replay, service.queue, send_seconds)
     if not queued:
         # Marked again: a reader that saw the marker without a record, or with a failed replay, may have removed it.
-        await service.marks.mark(job)
+        await service.marks.mark(job, checked=checked)
     return replace(result, queued=queued)
 
 
@@ -94,11 +96,11 @@ async def _check_same(snapshot: Snapshot, stored: StoredBlob, vault: Vault) -> N
         raise SnapshotExists(snapshot_id=snapshot.snapshot_id)
 
 
-async def _create(snapshot: Snapshot, vault: Vault) -> bool:
+async def _create(snapshot: Snapshot, vault: Vault, checked: FenceCheck | None = None) -> bool:
     """Create the snapshot, and return whether this call did."""
     sealed = await KeyRing(vault).seal(snapshot.key, snapshot.dump())
     try:
-        await vault.records.write(snapshot.key, sealed, replaces=None)
+        await vault.records.write(snapshot.key, sealed, replaces=None, checked=checked)
     except StoreConflict:
         stored = await vault.records.read(snapshot.key)
         if stored is None:
@@ -122,7 +124,7 @@ async def _renew(snapshot: Snapshot, vault: Vault) -> None:
         await vault.records.write(snapshot.key, stored.data, replaces=stored.storage_etag)
 
 
-async def _queue(snapshot: Snapshot, vault: Vault) -> Replay:
+async def _queue(snapshot: Snapshot, vault: Vault, checked: FenceCheck) -> Replay:
     """Create the replay's record, or queue a failed one again, and return it."""
     key = replay_key(snapshot.scope, snapshot.replay_id)
     stored = await vault.records.read(key)
@@ -133,7 +135,8 @@ async def _queue(snapshot: Snapshot, vault: Vault) -> Replay:
         if replay.status is not ReplayStatus.FAILED:
             return replay
         replay = replay.requeue(vault.clock.now())
-    await vault.records.write(key, replays.dump(replay), replaces=stored.storage_etag if stored else None)
+    tag = stored.storage_etag if stored else None
+    await vault.records.write(key, replays.dump(replay), replaces=tag, checked=checked)
     return replay
 
 

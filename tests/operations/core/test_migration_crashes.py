@@ -104,10 +104,10 @@ class Fenced(CountingDocuments):
 
     fenced = False
 
-    async def put(self, key: Any, data: Any, summary: Any, *, replaces: Any, known_at: Any = None) -> None:
+    async def put(self, key: Any, data: Any, summary: Any, **named: Any) -> None:
         if self.fenced:
             raise ErasureRunning
-        await super().put(key, data, summary, replaces=replaces)
+        await super().put(key, data, summary, **named)
 
 
 async def is_postponed(world: Migrating) -> bool:

@@ -93,7 +93,7 @@ MUTANTS = {
         "memnet.operations.documents.write",
         "await key.fetched_during(_current(command, service.documents, remembered))",
         "(await _current(command, service.documents, remembered)) if attempt == 0 "
-        "else ((await service.documents.get(command.key)), current)",
+        "else ((await service.documents.get(command.key)), current, None)",
     ),
     "the sweeper trims before it flushes": (
         "memnet.operations.documents.outbox",

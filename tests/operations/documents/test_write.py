@@ -41,12 +41,12 @@ class FaultyDocuments(CountingDocuments):
         super().__init__()
         self.faults = list(faults)
 
-    async def put(self, key: Any, data: Any, summary: Any, *, replaces: Any, known_at: Any = None) -> None:
+    async def put(self, key: Any, data: Any, summary: Any, **named: Any) -> None:
         fault = self.faults.pop(0) if self.faults else ""
         if fault == "lost":
             self.calls["put"] += 1
             raise Unavailable(dependency="documents")
-        await super().put(key, data, summary, replaces=replaces)
+        await super().put(key, data, summary, **named)
         if fault == "answer lost":
             raise Unavailable(dependency="documents")
         if fault == "reported as a conflict":
@@ -82,9 +82,9 @@ async def test_no_refusal_is_derived_from_the_response_of_the_store() -> None:
     first = await service.patch(note("first"))
     put = service.documents.put
 
-    async def with_rival(key: Any, data: Any, summary: Any, *, replaces: Any) -> None:
+    async def with_rival(key: Any, data: Any, summary: Any, **named: Any) -> None:
         try:
-            await put(key, data, summary, replaces=replaces)
+            await put(key, data, summary, **named)
         finally:
             service.documents.put = put
             head = await service.head()

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
+from memnet.domain.core.errors import ErasureRunning
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.index_layout import Phase, Reindexing, dump_reindexing, tenant_record
 from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.events.reindex_events import rebuild_index, resume_reindexing
 from memnet.operations.governance.erase_user import erase_index
 from memnet.stores import count_indexed
+from memnet.stores.event_index import UPLOAD_SECONDS
 from tests.domain.event_samples import SCOPE, stored_event
 from tests.operations.event_scenario import TwoNumbers, World
-from tests.services import service_of
+from tests.services import SETTINGS, service_of
 
 OTHER = UserScope("t1", "u2")
 STRANGER = UserScope("t2", "u1")
@@ -68,10 +70,21 @@ async def world() -> Racing:
     return made
 
 
-async def test_a_write_that_was_stored_before_the_fence_is_not_indexed_after_it(world: Racing) -> None:
+async def test_what_a_write_that_began_before_the_fence_indexes_is_found_by_the_erasure(world: Racing) -> None:
+    """The erasure waits for such writes before it looks for the last time: each ends UPLOAD_SECONDS after its check."""
     world.erase = world.erase_user
-    written = await world.write("late")
-    assert (world.erased, written.indexed) == (1, False)
+    await world.write("late")
+    assert (world.erased, SETTINGS.erasure_quiescence_seconds / 2 > UPLOAD_SECONDS) == (1, True)
+    assert await world.events.get(stored_event("late").key) is None
+    await erase_index(SCOPE, search=world.search)
+    assert (await world.counts())[0] == 0
+    assert SCOPE not in await world.marked()
+
+
+async def test_a_write_that_sees_the_fence_stores_and_indexes_nothing(world: Racing) -> None:
+    await world.erase_user()
+    with pytest.raises(ErasureRunning):
+        await world.write("late")
     assert await world.events.get(stored_event("late").key) is None
     assert (await world.counts())[0] == 0
     assert SCOPE not in await world.marked()

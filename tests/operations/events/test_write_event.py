@@ -5,10 +5,14 @@ import asyncio
 import pytest
 
 from memnet.domain.core.errors import EventExists, MalformedRequest, Unavailable
+from memnet.domain.governance.erasure import fence_name
+from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.events.write_event import write_event
+from memnet.stores import ErasureStore, EventStore, SearchRegister
 from tests.domain.event_samples import SCOPE, event, stored_event
 from tests.operations.event_scenario import World, event_ids
 from tests.services import service_of
+from tests.waves import WaveStorage, wave_blobs
 
 KEY = stored_event().key
 
@@ -82,7 +86,7 @@ async def test_nothing_is_acknowledged_that_is_not_stored_and_marked(
 ) -> None:
     world = World()
 
-    async def fails(*_: object) -> None:
+    async def fails(*_: object, **__: object) -> None:
         raise Unavailable()
 
     monkeypatch.setattr(world.events, call, fails)
@@ -111,3 +115,62 @@ async def test_an_event_of_somebody_else_is_refused_before_anything_is_stored() 
         await world.write(user_id="u2")
     assert await world.events.get(KEY) is None
     assert await world.marks() == []
+
+
+# Round trips.
+
+
+async def watched() -> tuple[World, WaveStorage]:
+    """A world that has an index, and whose layout is known and too old to rely on."""
+    world = World()
+    blobs, storage = await wave_blobs(SCOPE.tenant_id, world.clock)
+    world.events, world.fences = EventStore(blobs), ErasureStore(blobs)
+    world.register = SearchRegister(blobs)
+    await world.write("before")
+    world.register._asked_at = -world.register.fresh_seconds
+    storage.waves.clear()
+    return world, storage
+
+
+async def test_an_event_takes_two_round_trips_before_its_upload() -> None:
+    world, storage = await watched()
+    world.index.hangs = True  # what follows the upload is not counted
+    assert not (await world.write()).indexed
+    look, write = (sorted(wave) for wave in storage.waves)
+    assert look == [f"get {fence_name(SCOPE)}", "get search/layout.json"]
+    [mark] = storage.storage.names("repairs/events/")
+    assert write == sorted([f"put {mark}", f"put {KEY.blob_name}"])
+
+
+async def test_an_indexed_event_takes_no_third() -> None:
+    world, storage = await watched()
+    written = await write_event(
+        SCOPE,
+        event(),
+        service_of(events=world.events, search=world.search, ids=world.ids, background=world.background),
+    )
+    assert (written.indexed, len(storage.waves)) == (True, 2)
+    await world.background.drain()
+    assert await world.marks() == []
+
+
+async def test_without_an_answer_about_the_fence_nothing_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    monkeypatch.setattr(world.events, "check", unavailable)
+    with pytest.raises(Unavailable):
+        await world.write()
+    assert (await world.events.get(KEY), await world.marks()) == (None, [])
+
+
+async def test_without_the_layout_an_event_waits_for_the_reconciliation(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    with monkeypatch.context() as patched:
+        patched.setattr(world.register, "recent", unavailable)
+        assert not (await world.write()).indexed
+    assert await world.marks() == [KEY]
+    await reconcile_events(service_of(**world.ports))
+    assert event_ids(await world.find("lifecycle")) == ["evt_01"]
+
+
+async def unavailable(*_: object) -> None:
+    raise Unavailable

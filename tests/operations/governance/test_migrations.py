@@ -12,6 +12,7 @@ from memnet.domain.core.scope import DocumentKey, StorageETag, UserScope
 from memnet.domain.documents.envelope import DocumentSummary
 from memnet.domain.governance.migration_plan import difference
 from memnet.operations.governance.migrations import find_migration_units
+from memnet.stores import FenceCheck
 from tests.operations.migration_scenario import (
     ADMIN,
     CONTENT,
@@ -248,12 +249,13 @@ class Meddling(CountingDocuments):
         summary: DocumentSummary,
         *,
         replaces: StorageETag | None,
+        checked: FenceCheck | None = None,
         known_at: datetime | None = None,
     ) -> None:
         if self.meddle is not None:
             meddle, self.meddle = self.meddle, None
             await meddle()
-        await super().put(key, data, summary, replaces=replaces, known_at=known_at)
+        await super().put(key, data, summary, replaces=replaces, checked=checked, known_at=known_at)
 
 
 async def test_a_version_written_meanwhile_is_migrated() -> None:

@@ -186,10 +186,10 @@ async def orphan(world: RetentionWorld) -> None:
     records: Any = world.records
     write = records.write
 
-    async def end_at_the_replay(key: Any, data: Any, *, replaces: Any) -> Any:
+    async def end_at_the_replay(key: Any, data: Any, **named: Any) -> Any:
         if key.kind is ItemKind.REPLAYS:
             raise StopsAt
-        return await write(key, data, replaces=replaces)
+        return await write(key, data, **named)
 
     records.write = end_at_the_replay
     with pytest.raises(StopsAt):

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from memnet.adapters.process.data_key_cache import ProcessDataKeyCache
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.errors import (
+    ErasureRunning,
     InvalidIdentifier,
     ProfileForbidden,
     SnapshotExists,
@@ -15,13 +17,16 @@ from memnet.domain.core.errors import (
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor
 from memnet.domain.core.user_item import ItemKind
+from memnet.domain.governance.erasure import fence_name
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
 from memnet.operations.replay.snapshots import read_snapshot
-from memnet.stores import KeyRing
+from memnet.stores import ErasureStore, FenceCheck, KeyRing, Vault
 from tests.domain.samples import CATALOG
 from tests.domain.snapshot_samples import SCOPE, SECRET_WORDS, conversation, snapshot
-from tests.operations.vault_scenario import ACTOR, Crash, VaultWorld
+from tests.memory_blobs import storage_of
+from tests.operations.vault_scenario import ACTOR, Crash, SteppedMarks, SteppedRecords, VaultWorld
+from tests.waves import wave_blobs
 
 SNAPSHOT = snapshot()
 JOB = Job(JobKind.REPLAY, "t1", "u1", SNAPSHOT.replay_id)
@@ -100,9 +105,9 @@ async def test_a_replay_that_ends_meanwhile_leaves_no_mark(status: ReplayStatus)
     await set_status(world, ReplayStatus.RUNNING)
     mark = world.marks.mark
 
-    async def ended_before(job: Job) -> None:
+    async def ended_before(job: Job, *, checked: FenceCheck | None = None) -> None:
         await set_status(world, status)
-        await mark(job)
+        await mark(job, checked=checked)
 
     world.marks.mark = ended_before  # type: ignore[method-assign]
     again = await world.store()
@@ -253,3 +258,39 @@ async def test_invalid_ids_are_refused_before_anything_else() -> None:
     with pytest.raises(InvalidIdentifier):
         await world.store(conversation_id="../c")
     assert world.steps.seen == []
+
+
+# The fence.
+
+
+async def test_a_snapshot_takes_one_look_at_the_fence_during_the_first_reads() -> None:
+    world = VaultWorld()
+    await world.store(conversation("s_0"))
+    blobs, storage = await wave_blobs(SCOPE.tenant_id, world.clock)
+    world.records, world.marks = SteppedRecords(world.steps, blobs), SteppedMarks(world.steps, blobs)
+    world.vault = Vault(world.records, world.keys, world.ids, world.clock, ProcessDataKeyCache(world.clock))
+    await KeyRing(world.vault).get_or_create(SCOPE)
+    storage.waves.clear()
+    await world.store()
+    replay = replay_key(SCOPE, SNAPSHOT.replay_id).blob_name
+    [mark] = storage.storage.names("repairs/jobs/")
+    assert sorted(storage.waves[0]) == sorted(
+        f"get {name}" for name in (SNAPSHOT.key.blob_name, replay, fence_name(SCOPE))
+    )
+    assert storage.waves[1:] == [
+        *([f"put {mark}"], [f"put {SNAPSHOT.key.blob_name}"], [f"get {replay}"], [f"put {replay}"])
+    ]
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_nothing_is_stored_or_answered_while_the_user_is_erased(again: bool) -> None:
+    world = VaultWorld()
+    if again:
+        await world.store()
+        await set_status(world, ReplayStatus.SUCCEEDED)
+    before = storage_of(world.records).names()
+    await ErasureStore(world.records._blobs).write(SCOPE, b"{}", replaces=None)
+    with pytest.raises(ErasureRunning):
+        await world.store()
+    assert storage_of(world.records).names(SCOPE.prefix) == [name for name in before if name.startswith(SCOPE.prefix)]
+    assert await world.marked() == []
