@@ -296,7 +296,7 @@ async def test_under_a_hold_nothing_is_deleted_and_it_is_reported(world: Any) ->
 
 @pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
 async def test_a_hold_placed_meanwhile_stops_the_run(world: Any, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memnet.operations.governance.retention_run.BATCH", 2)
+    monkeypatch.setattr("memnet.operations.governance.retention_items.BATCH", 2)
     applied = await world.retain(**world.retention_ports(Between(call, world.hold)))
     assert applied.to_json()["on_hold"]
     kind = {"records.delete": "snapshots", "events.delete": "events", "audit.delete": "audit"}[call]

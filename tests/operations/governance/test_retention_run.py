@@ -13,7 +13,7 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.operations.governance.retention import RetentionsReport, apply_retention, apply_retentions
-from memnet.operations.governance.retention_run import BATCH, RetentionRun, delete_expired
+from memnet.operations.governance.retention_items import BATCH, RetentionRun, delete_expired
 from memnet.stores import HoldStore
 from tests.domain.event_samples import stored_event
 from tests.memory_blobs import memory_blobs
