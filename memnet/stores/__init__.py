@@ -1,7 +1,7 @@
 """The stores, written once over `BlobStorage`. Each method's docstring lists the errors it raises."""
 
 from memnet.stores.audit_log import AuditLog, StoredHistory
-from memnet.stores.audit_records import Unsealing, read_records, stream_records, stream_stored_records
+from memnet.stores.audit_records import SLICE, Unsealing, read_records, stream_records, stream_stored_records
 from memnet.stores.baselines import derive_baseline, read_baseline, read_history, store_baseline, unseal_baseline
 from memnet.stores.blobs import Blobs
 from memnet.stores.catalog_texts import CatalogTexts

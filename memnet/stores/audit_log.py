@@ -8,13 +8,13 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from weakref import WeakValueDictionary
 
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.scope import UserScope, check_identifier
+from memnet.domain.core.scope import SEGMENT, UserScope, check_identifier
 from memnet.domain.documents.audit_segments import Batch, batches, position_of, read_lines
 from memnet.domain.documents.commit import unflushed
 from memnet.domain.documents.envelope import Envelope, change_id
@@ -24,17 +24,19 @@ from memnet.stores.key_ring import Vault
 
 STARTED = "started"
 """The metadata of a segment: the timestamp of its first record. Finding a version by time starts from it."""
-_NAME = re.compile(r"(?P<doc_id>[^/]+)/(?P<first>\d{12})\.(?P<kind>jsonl|json)", re.ASCII)
+_NAME = re.compile(rf"(?P<doc_id>{SEGMENT.pattern})/(?P<first>(?!0{{12}})[0-9]{{12}})\.(?P<kind>jsonl|json)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredHistory:
     """The audit blobs of one document."""
 
-    segments: Mapping[int, str]
+    segments: Mapping[int, str] = field(default_factory=dict)
     """When each segment started, by its first change, in order."""
-    baselines: frozenset[int]
+    baselines: frozenset[int] = frozenset()
     """The first changes of the segments that have a baseline."""
+    strays: tuple[str, ...] = ()
+    """The names of other blobs in audit/, which the service does not write."""
 
     def segment_of(self, sequence: int) -> int | None:
         """Return the segment that a change belongs to; None if it is older than all of them."""
@@ -42,7 +44,7 @@ class StoredHistory:
 
     def with_baseline(self, first: int) -> "StoredHistory":
         """Return it with the baseline of one more segment."""
-        return StoredHistory(self.segments, self.baselines | {first})
+        return replace(self, baselines=self.baselines | {first})
 
     @property
     def begins(self) -> int:
@@ -115,13 +117,19 @@ class AuditLog:
         return None if data is None else read_lines(data)
 
     async def histories(self, scope: UserScope, doc_id: str | None = None) -> Mapping[str, StoredHistory]:
-        """Return the stored histories of the user's documents, or of one, by document id. Raises Unavailable."""
+        """Return the stored histories of the user's documents, or of one, by document id. Raises Unavailable.
+
+        Blobs that the service does not write are listed as strays, below the first part of their names.
+        """
         segments: dict[str, dict[int, str]] = {}
         baselines: dict[str, set[int]] = {}
+        strays: dict[str, list[str]] = {}
         start = f"{scope.prefix}audit/"
         async for blob in self._blobs.each(start if doc_id is None else f"{_folder(scope, doc_id)}/", metadata=True):
             name = _NAME.fullmatch(blob.name.removeprefix(start))
             if name is None:
+                stray = blob.name.removeprefix(start)
+                strays.setdefault(stray.partition("/")[0], []).append(stray)
                 continue
             first = int(name["first"])
             if name["kind"] == "json":
@@ -129,13 +137,13 @@ class AuditLog:
             else:
                 segments.setdefault(name["doc_id"], {})[first] = blob.metadata.get(STARTED, "")
         return {
-            one: StoredHistory(segments.get(one, {}), frozenset(baselines.get(one, ())))
-            for one in sorted(segments.keys() | baselines.keys())
+            one: StoredHistory(segments.get(one, {}), frozenset(baselines.get(one, ())), tuple(strays.get(one, ())))
+            for one in sorted(segments.keys() | baselines.keys() | strays.keys())
         }
 
     async def history(self, scope: UserScope, doc_id: str) -> StoredHistory:
         """Return the stored history of a document, empty if nothing is stored. Raises Unavailable."""
-        return (await self.histories(scope, doc_id)).get(doc_id, StoredHistory({}, frozenset()))
+        return (await self.histories(scope, doc_id)).get(doc_id, StoredHistory())
 
     async def delete(
         self, scope: UserScope, doc_id: str, first: int, *, known_at: datetime | None = None, baseline: bool = False
