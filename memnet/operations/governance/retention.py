@@ -181,7 +181,8 @@ async def _decide(key: DocumentKey, histories: Mapping[str, StoredHistory], run:
             missing = await _verify(key, current, history, firsts, run)
             return _Shortening(key, stored, current, history, firsts, missing)
         except HistoryCorrupt:
-            # Unless a writer or another run has changed the segments since they were listed.
+            # Unless an erasure, a writer or another run has changed the segments since they were listed.
+            await run.service.documents.check(run.scope)
             if history == before:
                 raise
             before = history
