@@ -116,7 +116,9 @@ class CountingAudit(AuditLog):
         """Replace the line of a record directly in the storage, with an empty one if there is no data."""
         storage, folder = storage_of(self), f"{scope.prefix}audit/{change_id[:-13]}"
         sequence = int(change_id[-12:])
-        name = [name for name in storage.names(f"{folder}/") if name.endswith(".jsonl") and _first(name) <= sequence][-1]
+        name = [name for name in storage.names(f"{folder}/") if name.endswith(".jsonl") and _first(name) <= sequence][
+            -1
+        ]
         lines = storage.data(name).split(b"\n")
         lines[sequence - _first(name)] = data or b""
         storage.overwrite(name, b"\n".join(lines))
