@@ -1,7 +1,7 @@
 """The stores, written once over `BlobStorage`. Each method's docstring lists the errors it raises."""
 
 from memnet.stores.audit_log import AuditLog, StoredHistory
-from memnet.stores.audit_records import Unsealing, read_records, stream_records, stream_stored_records
+from memnet.stores.audit_records import SLICE, Unsealing, read_records, stream_records, stream_stored_records
 from memnet.stores.baselines import derive_baseline, read_baseline, read_history, store_baseline, unseal_baseline
 from memnet.stores.blobs import Blobs, FenceCheck
 from memnet.stores.catalog_texts import CatalogTexts
@@ -21,6 +21,7 @@ from memnet.stores.events import EventStore, ListedEvent, Marked, read_events
 from memnet.stores.job_marks import JobMarks, MarkedJob
 from memnet.stores.key_ring import KeyRing, Vault, read_data_keys
 from memnet.stores.legal_holds import HoldStore
+from memnet.stores.segment_writer import SegmentWriter
 from memnet.stores.user_blobs import UserStorage
 from memnet.stores.user_items import ItemStore
 from memnet.stores.users import UserDirectory

@@ -156,7 +156,7 @@ def load(data: bytes) -> Envelope:
 
 def _load(members: dict[str, Any]) -> Envelope:
     commit = members["commit"]
-    if not isinstance(commit["sequence"], int) or not all(isinstance(r["change_id"], str) for r in commit["outbox"]):
+    if not isinstance(commit["sequence"], int) or not all(isinstance(r["sequence"], int) for r in commit["outbox"]):
         raise TypeError
     receipts = tuple(map(_load_receipt, commit.pop("receipts")))
     first, offset = commit.pop("position")

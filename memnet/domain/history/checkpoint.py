@@ -86,21 +86,12 @@ def find_regression(previous: Checkpoint | None, entries: Iterable[CheckpointEnt
     return None
 
 
-def verify_continuity(
-    previous: CheckpointEntry, records: Iterable[Record], now: CheckpointEntry
-) -> HistoryCorrupt | None:
-    """Return an error if these records, all since `previous`, do not lead from there to `now`; else None."""
-    sequence, newest_hash = previous.sequence, previous.record_hash
-    for record in records:
-        sequence += 1
-        if record.get("previous_record_hash") != newest_hash:
-            return HistoryCorrupt(
-                change_id=change_id(now.doc_id, sequence), reason="it does not follow what was signed"
-            )
-        newest_hash = record_hash(record)
-    if newest_hash != now.record_hash:
-        return HistoryCorrupt(change_id=now.change_id, reason="the document names another last record")
-    return None
+def next_entry(entry: CheckpointEntry, record: Record) -> CheckpointEntry:
+    """Return the entry of the change that `record` made, which must follow that of `entry`. Raises HistoryCorrupt."""
+    sequence = entry.sequence + 1
+    if record.get("previous_record_hash") != entry.record_hash:
+        raise HistoryCorrupt(change_id=change_id(entry.doc_id, sequence), reason="it does not follow what was signed")
+    return replace(entry, sequence=sequence, record_hash=record_hash(record))
 
 
 def next_checkpoint(

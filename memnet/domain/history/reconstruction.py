@@ -51,9 +51,9 @@ def parse_moment(as_of: str, current: Envelope) -> Moment:
 class VersionAt:
     """Finds the version of a document at a moment: give it the records after a baseline in order, until it is found."""
 
-    def __init__(self, moment: Moment, current: Envelope, baseline: Baseline | None) -> None:
-        """Begin with `baseline`, if any. Raises HistoryCorrupt."""
-        self._moment, self._current = moment, current
+    def __init__(self, moment: Moment, current: Envelope, baseline: Baseline | None, *, begins: int = 1) -> None:
+        """Begin with `baseline`, if any; `begins` is the first change that has a record. Raises HistoryCorrupt."""
+        self._moment, self._current, self._begins = moment, current, begins
         self._newest = None if baseline is None else baseline.version()
         self._chain = Fold(current.doc_id) if baseline is None else baseline.fold()
 
@@ -74,9 +74,14 @@ class VersionAt:
         return is_found
 
     def view(self) -> DocumentView:
-        """Return the version. Raises VersionNotFound if the document did not exist at the moment."""
+        """Return the version. Raises HistoryCorrupt; VersionNotFound if the document did not exist at the moment."""
         newest = self._newest
+        if not self._chain.is_vouched:
+            raise HistoryCorrupt(change_id=self._current.change_id(self._chain.sequence + 1))
         if newest is not None and _is_after(newest, self._moment):
+            if newest.sequence >= self._begins:
+                # The search began with a segment that is later than the time it names.
+                raise HistoryCorrupt(change_id=self._current.change_id(newest.sequence + 1))
             raise VersionNotFound("The document's version of then is older than what is kept.")
         if newest is None or newest.content is None:
             raise VersionNotFound()
@@ -202,35 +207,3 @@ def _check_visible(newest: Version | None, current: Envelope) -> None:
     """Raise BrokenChain if the document's own members differ; after a baseline nothing else confirms them."""
     if newest is not None and newest.content is not None and canonical(newest.document) != visible(current):
         raise BrokenChain(newest.change_id, "the document's envelope is not what its records give")
-
-
-def is_covered(change: str, baseline: Baseline) -> bool:
-    """Return whether the baseline replaces the record of this change."""
-    number = change.removeprefix(f"{baseline.doc_id}-")
-    return len(number) == 12 and number.isascii() and number.isdecimal() and 1 <= int(number) <= baseline.sequence
-
-
-class Remains:
-    """Verifies the records left before a baseline: neighbours must be linked, and the newest to the baseline."""
-
-    def __init__(self, doc_id: str, baseline: Baseline) -> None:
-        """Begin before the first record."""
-        self.fault: str | None = None
-        self._doc_id, self._baseline = doc_id, baseline
-        self._before: tuple[int, str, str] | None = None
-
-    def take(self, change: str, record: Record) -> None:
-        """Check the next record, in the order of the changes' names."""
-        if self.fault is not None:
-            return
-        sequence = record.get("sequence")
-        is_own = record.get("change_id") == change and record.get("doc_id") == self._doc_id
-        if not is_own or type(sequence) is not int or change_id(self._doc_id, sequence) != change:
-            self.fault = f"{change}: the record is another's or cannot be read"
-            return
-        own_hash, named = record_hash(record), record.get("previous_record_hash")
-        if self._before is not None and sequence == self._before[0] + 1 and named != self._before[1]:
-            self.fault = f"{self._before[2]}: the record was altered, or the one after it"
-        elif sequence == self._baseline.sequence and own_hash != self._baseline.record_hash:
-            self.fault = f"{change}: the record is not the one that the baseline stands for"
-        self._before = sequence, own_hash, change

@@ -41,7 +41,7 @@ async def _version_at(key: DocumentKey, stored: StoredBlob, moment: Moment, serv
     try:
         begins = _segment_at(moment, current, history)
         baseline, records = await read_history(key.scope, current, begins, history=history, audit=service.audit)
-        search = VersionAt(moment, current, baseline)
+        search = VersionAt(moment, current, baseline, begins=history.begins)
         async for record in records:
             if search.take(record):
                 break

@@ -17,13 +17,13 @@ from memnet.domain.history.checkpoint import (
     checkpoint_key,
     find_regression,
     next_checkpoint,
+    next_entry,
     read_checkpoint,
-    verify_continuity,
 )
 from memnet.paging import bounded, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
-from memnet.stores import AuditLog, ErasureStore, ItemStore, read_stored_records
+from memnet.stores import AuditLog, ErasureStore, ItemStore, stream_stored_records
 
 CHECKPOINTS_PAGE = 5000
 log = logging.getLogger(__name__)
@@ -82,13 +82,14 @@ async def _check(previous: Checkpoint | None, found: dict[DocumentKey, Envelope]
     then = {one.doc_id: one for one in previous.documents} if previous else {}
     now = [(key.scope, document, checkpoint_entry(key, document)) for key, document in found.items()]
     broken = find_regression(previous, [one for _, _, one in now])
-    for scope, document, one in now:
-        if broken is None and one.doc_id in then:
-            signed = then[one.doc_id]
-            records = await read_stored_records(scope, document, signed.sequence + 1, one.sequence, audit=audit)
-            broken = verify_continuity(signed, records.values(), one)
     if broken is not None:
         raise broken
+    for scope, document, one in now:
+        entry = then.get(one.doc_id, one)
+        async for record in stream_stored_records(scope, document, entry.sequence + 1, one.sequence, audit=audit):
+            entry = next_entry(entry, record)
+        if entry.record_hash != one.record_hash:
+            raise HistoryCorrupt(change_id=one.change_id, reason="the document names another last record")
 
 
 async def read_newest_checkpoint(scope: UserScope, *, records: ItemStore) -> Checkpoint | None:

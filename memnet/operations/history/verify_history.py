@@ -1,24 +1,24 @@
 """Rebuild every version of a user's documents from storage alone, and verify records, documents and checkpoints.
 
-Records are read in batches and one version of one document is kept at a time: memory does not grow with the number of
-changes.
+audit/ is listed once, each segment is read once, and one version of one document is kept at a time: memory does not
+grow with the number of changes.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.scope import DocumentKey, UserScope, check_identifier
 from memnet.domain.core.signature import PublicKeys, by_id
 from memnet.domain.core.user_item import ItemKey, ItemKind
-from memnet.domain.documents import audit_values, envelope
-from memnet.domain.documents.audit_record import read_record
-from memnet.domain.documents.audit_values import AuditRecordLocation
-from memnet.domain.documents.envelope import Envelope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_segments import line
+from memnet.domain.documents.audit_values import is_sealed
+from memnet.domain.documents.envelope import Envelope, Position, change_id
 from memnet.domain.history import baseline as baselines
-from memnet.domain.history import reconstruction
 from memnet.domain.history.baseline import Baseline
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.history.checkpoint_verification import (
@@ -27,13 +27,14 @@ from memnet.domain.history.checkpoint_verification import (
     changes_of,
     check_checkpoints,
 )
-from memnet.domain.history.reconstruction import Rebuilding, Remains, VerifiedHistory, Visit
-from memnet.domain.sealing.sealing import DataKey
-from memnet.paging import MAX_CONCURRENCY, bounded, pages, rows
+from memnet.domain.history.reconstruction import Rebuilding, VerifiedHistory, Visit
+from memnet.paging import bounded, pages, rows
 from memnet.ports import StoredBlob
 from memnet.service import Service
-from memnet.stores import AuditLog, DocumentStore, KeyRing, list_baselines, unseal_baseline
+from memnet.stores import SLICE, AuditLog, DocumentStore, StoredHistory, Unsealing, unseal_baseline
 
+READ_AHEAD = 2
+"""The segments that are read at the same time, and kept in memory."""
 Begin = Callable[[str, DocumentKey | None], Visit]
 """Called with a document before its first version; returns the callback for its versions."""
 
@@ -63,16 +64,18 @@ async def verify_history(
     return check_checkpoints(scope, checkpoints, histories, public_keys=public_keys, expected=expected)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Run:
     """One run over one user."""
 
-    scope: UserScope
     audit: AuditLog
+    unsealing: Unsealing
     wanted: Mapping[str, Collection[int]]
     begin: Begin | None
-    keys: dict[str, DataKey] = field(default_factory=dict)
-    """The keys that were unwrapped."""
+
+    @property
+    def scope(self) -> UserScope:
+        return self.unsealing.scope
 
 
 async def rebuild_documents(
@@ -88,10 +91,10 @@ async def rebuild_documents(
     and again for one that changed meanwhile: its versions then start again with the first. Listings, documents and
     records are read and not trusted; writers may run at the same time. Raises VaultUnavailable, Unavailable.
     """
-    found, run = list[VerifiedHistory](), _Run(scope, service.audit, wanted or {}, begin)
+    found, seen = list[VerifiedHistory](), set[str]()
+    run = _Run(service.audit, Unsealing(scope, service.audit.vault), wanted or {}, begin)
     # Before the documents: a document created meanwhile does not count as records without a document.
-    orphans = set(await list_baselines(scope, audit=service.audit))
-    orphans |= {change_id.rpartition("-")[0] async for change_id in rows(partial(service.audit.list, scope, ""))}
+    histories = await service.audit.histories(scope)
     async for row in rows(partial(service.documents.list, scope, "")):
         stored = await service.documents.get(row.key)
         if stored is None:
@@ -100,144 +103,151 @@ async def rebuild_documents(
         if current is None:
             found.append(VerifiedHistory("", row.key, 0, "the document cannot be read"))
             continue
-        orphans.discard(current.doc_id)
-        found.append(await _rebuild_document(row.key, current, service.documents, run))
-    for doc_id in orphans:
-        baseline, unreadable = await _baseline(doc_id, run)
-        key = await _first_key(doc_id, run) if baseline is None else baseline.key
-        found.append(await _rebuild(doc_id, key, None, baseline, unreadable, run))
+        seen.add(current.doc_id)
+        history = histories.get(current.doc_id, StoredHistory())
+        found.append(await _rebuild_document(row.key, current, history, service.documents, run))
+    for doc_id, history in histories.items():
+        if doc_id not in seen:
+            found.append(await _rebuild(doc_id, await _key_of(doc_id, history, run), None, history, run))
     return sorted(found, key=lambda rebuilt: (rebuilt.key.blob_name if rebuilt.key else "", rebuilt.doc_id))
 
 
 async def _rebuild_document(
-    key: DocumentKey, current: Envelope, documents: DocumentStore, run: _Run
+    key: DocumentKey, current: Envelope, history: StoredHistory, documents: DocumentStore, run: _Run
 ) -> VerifiedHistory:
-    """Rebuild until the document is unchanged: a fault may be a change that was made between two reads."""
+    """Rebuild until nothing has changed meanwhile: a fault may be a change that was made between two reads."""
     while True:
-        baseline, unreadable = await _baseline(current.doc_id, run)
-        rebuilt = await _rebuild(current.doc_id, key, current, baseline, unreadable, run)
+        rebuilt = await _rebuild(current.doc_id, key, current, history, run)
         if rebuilt.fault is None:
             return rebuilt
         newest = _loaded(await documents.get(key))
-        same_baseline = (await _baseline(current.doc_id, run)) == (baseline, unreadable)
-        if newest is None or (newest.commit == current.commit and same_baseline):
+        stored = await run.audit.history(run.scope, current.doc_id)
+        if newest is None or (newest.commit == current.commit and stored == history):
             return rebuilt
-        current = newest
+        current, history = newest, stored
 
 
 async def _rebuild(
-    doc_id: str,
-    key: DocumentKey | None,
-    current: Envelope | None,
-    baseline: Baseline | None,
-    unreadable: str | None,
-    run: _Run,
+    doc_id: str, key: DocumentKey | None, current: Envelope | None, history: StoredHistory, run: _Run
 ) -> VerifiedHistory:
-    rebuilding = Rebuilding(
-        doc_id,
-        key,
-        current,
-        baseline,
-        wanted=run.wanted.get(doc_id, ()),
-        visit=run.begin(doc_id, key) if run.begin else None,
-    )
-    outbox = {record["change_id"]: record for record in (current.commit.outbox if current else ())}
-    covered, faults = None if baseline is None else Remains(doc_id, baseline), [unreadable]
-    async for change_id, record in _records(doc_id, run, outbox):
-        if baseline is not None and covered is not None and reconstruction.is_covered(change_id, baseline):
-            covered.take(change_id, record)
-            if change_id != baseline.change_id:
-                continue
-        if outbox.get(change_id, record) != record:
-            faults.append(f"{change_id}: the record in audit/ differs from the one in the document")
-        rebuilding.take(await _unsealed(change_id, record, run))
+    """Rebuild a document from its first stored segment on, and return the first fault."""
+    baseline, unreadable = await _baseline(doc_id, history, run)
+    if unreadable is not None:
+        return VerifiedHistory(doc_id, key, 0, unreadable, first=history.begins)
+    visit = run.begin(doc_id, key) if run.begin else None
+    rebuilding = Rebuilding(doc_id, key, current, baseline, wanted=run.wanted.get(doc_id, ()), visit=visit)
+    faults: list[str] = []
+    async for number, record in _records(doc_id, current, history, faults, run):
+        rebuilding.take(await _unsealed(record, run))
         if rebuilding.is_over:
             break
+        if number % SLICE == 0:
+            await asyncio.sleep(0)
     rebuilt = rebuilding.finish()
-    faults += [rebuilt.fault] if covered is None else [covered.fault, rebuilt.fault]
-    return replace(rebuilt, fault=min(filter(None, faults), default=None))
+    faults += filter(None, [rebuilt.fault])
+    strays = [f"{name}: the service stores no such blob in audit/" for name in history.strays]
+    return replace(rebuilt, fault=min(faults, default=min(strays, default=None)))
 
 
-async def _unsealed(change_id: str, record: Record, run: _Run) -> Record:
+async def _records(
+    doc_id: str, current: Envelope | None, history: StoredHistory, faults: list[str], run: _Run
+) -> AsyncIterator[tuple[int, Record]]:
+    """Yield the records of a document in the order of its changes, from its segments and its outbox.
+
+    A change may be in two places, with the same record. What contradicts itself is added to `faults`.
+    """
+    outbox = {record["sequence"]: record for record in (current.commit.outbox if current else ())}
+    # Retention has removed what is older; no reader takes it from the outbox.
+    waiting = {number: record for number, record in outbox.items() if number >= history.begins}
+    firsts = list(history.segments)
+    async for first, records in _segments(doc_id, history, run):
+        for number, record in enumerate(records, first):
+            if waiting.setdefault(number, record) != record:
+                other = "the document" if number in outbox else "the segment before it"
+                faults.append(f"{change_id(doc_id, number)}: the record in audit/ differs from the one in {other}")
+                waiting[number] = record
+        if waiting.get(first) and waiting[first].get("timestamp") != history.segments[first]:
+            faults.append(f"{change_id(doc_id, first)}: its segment names another time than the record")
+        if current is not None and first == current.commit.position.first:
+            faults += _misplaced(current, records)
+        following = next((one for one in firsts if one > first), None)
+        for number in sorted(one for one in waiting if following is None or one < following):
+            yield number, waiting.pop(number)
+    for number in sorted(waiting):
+        yield number, waiting[number]
+
+
+async def _segments(doc_id: str, history: StoredHistory, run: _Run) -> AsyncIterator[tuple[int, Sequence[Record]]]:
+    """Yield the records of each segment in order, those that are read at the same time one after the other."""
+
+    async def read_one(first: int) -> Sequence[Record]:
+        # None: it was removed since the listing.
+        return await run.audit.read(run.scope, doc_id, first) or ()
+
+    firsts = list(history.segments)
+    for start in range(0, len(firsts), READ_AHEAD):
+        batch = firsts[start : start + READ_AHEAD]
+        for first, records in zip(batch, await bounded(read_one, batch), strict=True):
+            yield first, records
+
+
+def _misplaced(current: Envelope, records: Sequence[Record]) -> list[str]:
+    """Return a fault unless the outbox belongs where the document says, in the segment with these records."""
+    if not current.commit.outbox:
+        return []
+    first, oldest = current.commit.position.first, current.commit.outbox[0]["sequence"]
+    offset = sum(len(line(record)) for record in records[: oldest - first])
+    if current.commit.position == Position(first, offset):
+        return []
+    return [f"{current.change_id(oldest)}: the document names another place in audit/ for it"]
+
+
+async def _unsealed(record: Record, run: _Run) -> Record:
     """Return the record unsealed; one that cannot be unsealed is returned sealed, and rebuilding reports it."""
-    missing = audit_values.data_key_ids([record]) - run.keys.keys()
-    if missing:
-        run.keys |= await KeyRing(run.audit.vault).find(run.scope, missing)
     try:
-        return audit_values.opened(record, AuditRecordLocation(run.scope, change_id), run.keys)
-    except DecryptionFailed:
+        return await run.unsealing.unseal(record) if record else record
+    except HistoryCorrupt:
         # The service stores no unsealed record.
-        return record if audit_values.is_sealed(record) else {}
+        return record if is_sealed(record) else {}
 
 
 def _loaded(stored: StoredBlob | None) -> Envelope | None:
     try:
-        return envelope.load(stored.data) if stored else None
-    except HistoryCorrupt:
+        current = envelope.load(stored.data) if stored else None
+        return current if current and check_identifier("doc_id", current.doc_id) else None
+    except (HistoryCorrupt, InvalidIdentifier):
         return None
 
 
-async def _records(
-    doc_id: str, run: _Run, outbox: Mapping[str, Record] | None = None
-) -> AsyncIterator[tuple[str, Record]]:
-    """Yield the records of a document in the order of its changes, from audit/ and from the outbox."""
-    waiting = dict(sorted((outbox or {}).items()))
-    async for change_id, record in _archived_records(doc_id, run):
-        for earlier in [one for one in waiting if one <= change_id]:
-            pending = waiting.pop(earlier)
-            if earlier != change_id:
-                yield earlier, pending
-        yield change_id, record
-    for change_id, record in waiting.items():
-        yield change_id, record
-
-
-async def _archived_records(doc_id: str, run: _Run) -> AsyncIterator[tuple[str, Record]]:
-    """Yield the records in audit/ in name order; one whose bytes the service did not write is yielded empty."""
-
-    async def read_one(change_id: str) -> bytes | None:
+async def _baseline(doc_id: str, history: StoredHistory, run: _Run) -> tuple[Baseline | None, str | None]:
+    """Return the baseline that the history begins with, unsealed if possible, or the fault if it cannot be read."""
+    if history.begins == 1:
+        return None, None
+    name = change_id(doc_id, history.begins - 1)
+    data = await run.audit.read_baseline(run.scope, doc_id, history.begins)
+    if data is None:
+        return None, f"{name}: the history begins after it, and its baseline is missing"
+    found = baselines.load(data)
+    if found is not None and found.change_id == name:
         try:
-            return await run.audit.read(run.scope, change_id)
-        except InvalidIdentifier:
-            # No change of the service has such a name.
-            return b""
-
-    async for page in pages(partial(run.audit.list, run.scope, doc_id)):
-        names = [name for name in page if name.rpartition("-")[0] == doc_id]
-        for start in range(0, len(names), MAX_CONCURRENCY):
-            batch = names[start : start + MAX_CONCURRENCY]
-            for change_id, data in zip(batch, await bounded(read_one, batch), strict=True):
-                # None: the record was deleted since the listing.
-                if data is not None:
-                    yield change_id, read_record(data) or {}
+            return await unseal_baseline(found, BaselineLocation(run.scope, name), vault=run.audit.vault), None
+        except HistoryCorrupt:
+            if found.is_sealed:
+                # Rebuilding reports that it cannot be unsealed.
+                return found, None
+    return None, f"{name}: the baseline cannot be read"
 
 
-async def _baseline(doc_id: str, run: _Run) -> tuple[Baseline | None, str | None]:
-    """Return the newest baseline of a document, unsealed if possible, or the fault if it cannot be read."""
-    while known := (await list_baselines(run.scope, doc_id, audit=run.audit)).get(doc_id):
-        data = await run.audit.read_baseline(run.scope, known[-1])
-        if data is None:
-            # A newer one has replaced it.
-            continue
-        found = baselines.load(data)
-        if found is not None and found.change_id == known[-1]:
+async def _key_of(doc_id: str, history: StoredHistory, run: _Run) -> DocumentKey | None:
+    """Return the document that the baseline or the first readable record names."""
+    baseline, _ = await _baseline(doc_id, history, run)
+    if baseline is not None:
+        return baseline.key
+    async for _, records in _segments(doc_id, history, run):
+        for record in records:
             try:
-                location = BaselineLocation(run.scope, found.change_id)
-                return await unseal_baseline(found, location, vault=run.audit.vault), None
-            except HistoryCorrupt:
-                if found.is_sealed:
-                    # Rebuilding reports that it cannot be unsealed.
-                    return found, None
-        return None, f"{known[-1]}: the baseline cannot be read"
-    return None, None
-
-
-async def _first_key(doc_id: str, run: _Run) -> DocumentKey | None:
-    """Return the document that the first readable record names."""
-    async for _, record in _records(doc_id, run):
-        try:
-            scope = UserScope(record["tenant_id"], record["user_id"])
-            return DocumentKey(scope, record["namespace"], record["path"])
-        except (KeyError, TypeError, InvalidIdentifier):
-            continue
+                scope = UserScope(record["tenant_id"], record["user_id"])
+                return DocumentKey(scope, record["namespace"], record["path"])
+            except (KeyError, TypeError, InvalidIdentifier):
+                continue
     return None
