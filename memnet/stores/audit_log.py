@@ -80,7 +80,7 @@ class AuditLog:
 
     async def _append(self, scope: UserScope, name: str, data: bytes, change_id: str) -> None:
         try:
-            await self._blobs.put_of(scope, name, data, replaces=None)
+            await self._blobs.put_of(scope, name, data, replaces=None, announced=False)
         except StoreConflict:
             stored = await self._blobs.data(name)
             if stored is None:

@@ -1,5 +1,6 @@
 """The documents: one blob each below documents/, guarded by its entity tag, mirrored in a cache of the process."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,6 +60,18 @@ class DocumentStore:
                 self._cache.remember(key, current)
         return current
 
+    async def get_to_change(self, key: DocumentKey) -> StoredBlob | None:
+        """Return the current bytes as `get` does, and create the user's changed mark at the same time.
+
+        Raises Unavailable: the document cannot be read. `put` makes sure of the mark.
+        """
+        current, _ = await asyncio.gather(
+            self.get(key), self._blobs.ensure_changed_mark(key.scope), return_exceptions=True
+        )
+        if isinstance(current, BaseException):
+            raise current
+        return current
+
     def recall(self, key: DocumentKey) -> StoredBlob | None:
         """Return what this process last read or wrote, which may be stale, without a round trip."""
         return self._cache.recall(key)
@@ -74,6 +87,8 @@ class DocumentStore:
     ) -> None:
         """Write the document if its stored tag is `replaces`, or, with None, if it does not exist.
 
+        The user's changed mark exists before the write is sent.
+
         `known_at` is for an erasure's tombstones, which neither the end of the tenant nor the catalog keeps out: the
         moment at which the caller knew that it may write. Azure Storage refuses the write 15 minutes after it.
 
@@ -84,11 +99,14 @@ class DocumentStore:
             Unavailable: The outcome is unknown. The write may have been applied, or may be applied later.
         """
         try:
+            dated = known_at or self._blobs.clock.now()
             if known_at is None:
                 await self.check_writing(key.scope.tenant_id)
+                if replaces is not None:
+                    await self._blobs.ensure_changed_mark(key.scope)
             # An existing document is written without checking the fence.
             put = partial(self._blobs.put_of, key.scope) if replaces is None else self._blobs.storage.put
-            tag = await put(key.blob_name, data, replaces=replaces, metadata=_metadata(summary), known_at=known_at)
+            tag = await put(key.blob_name, data, replaces=replaces, metadata=_metadata(summary), known_at=dated)
         except BaseException:
             # Refused, unknown or cancelled: what this write was based on is no longer to be trusted.
             known = self._cache.recall(key)

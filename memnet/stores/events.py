@@ -67,7 +67,7 @@ class EventStore(Store):
         ErasureRunning, TenantEnded, Unavailable.
         """
         try:
-            await self._blobs.put_of(key.scope, _mark(key, mark_id), b"", replaces=None)
+            await self._blobs.put_of(key.scope, _mark(key, mark_id), b"", replaces=None, announced=False)
         except StoreConflict:
             return
 

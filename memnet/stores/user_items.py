@@ -9,6 +9,8 @@ from memnet.ports import Page, StoredBlob
 from memnet.stores.blobs import Store
 
 _SUFFIX = ".json"
+UNANNOUNCED = (ItemKind.KEYS, ItemKind.HEADS)
+"""The kinds without a changed mark: they never expire, and no upkeep follows from them."""
 
 
 class ItemStore(Store):
@@ -23,7 +25,8 @@ class ItemStore(Store):
 
         Raises StoreConflict, ErasureRunning, TenantEnded, and Unavailable when the outcome is unknown.
         """
-        return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces)
+        announced = key.kind not in UNANNOUNCED
+        return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces, announced=announced)
 
     async def delete(self, key: ItemKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
         """Delete an item as `BlobStorage.delete` does. Raises StoreConflict, Unavailable."""

@@ -125,6 +125,9 @@ class Process:
         self.cache[key.blob_name] = StoredBlob(found[0], found[1])
         return self.cache[key.blob_name]
 
+    async def get_to_change(self, key: DocumentKey) -> StoredBlob | None:
+        return await self.get(key)
+
     def recall(self, key: DocumentKey) -> StoredBlob | None:
         return self.cache.get(key.blob_name)
 

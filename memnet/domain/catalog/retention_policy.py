@@ -14,8 +14,9 @@ from pydantic import Field
 
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.rules import Days, Identifier, ProfilePart
+from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.timestamps import to_text
+from memnet.domain.core.timestamps import from_text, to_text
 
 
 class Kind(StrEnum):
@@ -91,6 +92,14 @@ class RetentionPolicy:
         except OverflowError:
             return ""
 
+    def expires_at(self, kind: Kind, profile_id: str | None, at: str) -> datetime | None:
+        """Return when an item of this time expires; None: never."""
+        days = self.days(kind, profile_id)
+        try:
+            return None if days is None else from_text(at) + timedelta(days=days)
+        except (OverflowError, MalformedRequest):
+            return None
+
     def _within(self, kind: Kind, rule: int | None) -> int | None:
         least, most = self.limits.least(kind), self.limits.most(kind)
         days = most if rule is None or (most is not None and rule > most) else rule
@@ -153,6 +162,13 @@ class RetentionReport:
     """Documents with a baseline of this run."""
     unreadable: Counter[str] = field(default_factory=Counter)
     """Items by kind that cannot be read or are corrupt; they are left unchanged."""
+    next_due: datetime | None = None
+    """When the first of the retained items expires, as far as the run has seen them; not among `members`."""
+
+    def expires(self, at: datetime | None) -> None:
+        """Note when a retained item expires; None: never."""
+        if at is not None:
+            self.next_due = at if self.next_due is None else min(at, self.next_due)
 
     def add(self, other: "RetentionReport") -> None:
         """Add the counts of another run."""
@@ -160,11 +176,17 @@ class RetentionReport:
             self.tallies[name].add(tally)
         self.baselines += other.baselines
         self.unreadable.update(other.unreadable)
+        self.expires(other.next_due)
 
     @property
     def unfinished(self) -> bool:
         """Whether an item needs a later run or an operator."""
         return bool(self.unreadable.total()) or any(tally.deferred for tally in self.tallies.values())
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something expired is still there: a later run tries again."""
+        return self.unfinished or any(tally.on_hold or tally.blocked for tally in self.tallies.values())
 
     def members(self) -> dict[str, Any]:
         """The members that the API returns."""

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, Unavailable
 from memnet.domain.core.json_types import Record
@@ -51,6 +52,16 @@ async def sweep_outboxes(service: Service, *, quiet: timedelta = timedelta(minut
     async for row in rows(service.documents.list_all):
         report.listed += 1
         if row.summary.outbox and row.summary.updated_at <= latest:
+            await _sweep(row.key, report, service)
+    return report
+
+
+async def sweep_user(scope: UserScope, service: Service) -> SweepReport:
+    """Flush and empty the outbox of every document of a user, as `sweep_outboxes` does. Raises Unavailable."""
+    report = SweepReport()
+    async for row in rows(partial(service.documents.list, scope, "")):
+        report.listed += 1
+        if row.summary.outbox:
             await _sweep(row.key, report, service)
     return report
 

@@ -250,7 +250,7 @@ async def _current(
     """Return the remembered version, or else the stored one."""
     if remembered is not None:
         return remembered
-    stored = await documents.get(command.key)
+    stored = await (documents.get if command.dry_run else documents.get_to_change)(command.key)
     return stored, envelope.load(stored.data) if stored else None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
-from memnet.domain.catalog.retention_policy import RetentionReport
+from memnet.domain.catalog.retention_policy import Kind, RetentionReport, ruled_by
 from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, HistoryCorrupt, MalformedRequest, MemnetError
 from memnet.domain.core.scope import DocumentKey, Json, UserScope
 from memnet.domain.core.timestamps import to_text
@@ -22,7 +22,7 @@ from memnet.operations.governance.retention_run import RetentionRun, delete_expi
 from memnet.paging import bounded, rows
 from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service
-from memnet.stores import list_baselines, next_baseline, read_baseline, store_baseline
+from memnet.stores import list_baselines, next_baseline, read_baseline, read_stored_records, store_baseline
 
 log = logging.getLogger(__name__)
 
@@ -159,7 +159,10 @@ async def _shorten(
     before, after = await _find(key, head, run)
     newest = head.change_id(head.commit.sequence)
     expired = [change for change in records if after and change != newest and reconstruction.is_covered(change, after)]
+    kept = [change for change in records if change not in expired and change != newest]
     tally.retained += len(records) - len(expired)
+    if kept:
+        await _note_expiry(key, head, kept[0], after, run)
     if after is None:
         return
     is_new, is_ready = after != before, False
@@ -185,6 +188,15 @@ async def _shorten(
         run.report.baselines += 1
     for change in older if not run.dry_run else ():
         await audit.delete_baseline(key.scope, change, known_at=known_at)
+
+
+async def _note_expiry(key: DocumentKey, head: Envelope, first: str, after: Baseline | None, run: RetentionRun) -> None:
+    """Note when the first record that stays expires."""
+    number = int(first.rpartition("-")[2])
+    found = await read_stored_records(key.scope, head, number, number, audit=run.service.audit)
+    record = found[first]
+    ruling = ruled_by(record, None if after is None else after.profile_id)
+    run.report.expires(run.policy.expires_at(Kind.AUDIT, ruling, record["timestamp"]))
 
 
 async def _find(key: DocumentKey, head: Envelope, run: RetentionRun) -> tuple[Baseline | None, Baseline | None]:

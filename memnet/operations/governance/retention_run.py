@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
-from memnet.domain.catalog.retention_policy import RetentionPolicy, RetentionReport, Tally, batches
+from memnet.domain.catalog.retention_policy import Kind, RetentionPolicy, RetentionReport, Tally, batches
 from memnet.domain.core.scope import UserScope
 from memnet.operations.governance.legal_holds import holds_covering
 from memnet.service import Service
@@ -27,6 +27,11 @@ class RetentionRun:
     dry_run: bool
     service: Service
     report: RetentionReport = field(default_factory=RetentionReport)
+
+    def retain(self, tally: Tally, kind: Kind, profile_id: str | None, at: str) -> None:
+        """Count an item that has not expired, and note when it does."""
+        tally.retained += 1
+        self.report.expires(self.policy.expires_at(kind, profile_id, at))
 
 
 async def delete_expired(expired: Sequence[T], remove: Remove[T], tally: Tally, *, run: RetentionRun) -> list[T]:
