@@ -27,6 +27,7 @@ from memnet.stores import (
     ItemStore,
     JobMarks,
     Search,
+    UpkeepMarks,
     UserDirectory,
     UserStorage,
     Vault,
@@ -54,6 +55,7 @@ class Service:
     holds: HoldStore
     erasures: ErasureStore
     user_storage: UserStorage
+    upkeep: UpkeepMarks
     catalog: Catalog
     clock: Clock
     ids: IdGenerator

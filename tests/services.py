@@ -24,6 +24,7 @@ from memnet.stores import (
     JobMarks,
     Search,
     SearchRegister,
+    UpkeepMarks,
     UserDirectory,
     UserStorage,
     Vault,
@@ -58,6 +59,7 @@ def service_of(**parts: Any) -> Service:
     found.setdefault("audit", AuditLog(blobs, found["vault"]))
     kinds: dict[str, Any] = {"documents": DocumentStore, "events": EventStore, "marks": JobMarks, "holds": HoldStore}
     kinds |= {"erasures": ErasureStore, "users": UserDirectory, "user_storage": UserStorage}
+    kinds["upkeep"] = UpkeepMarks
     for name, kind in kinds.items():
         if name not in found:
             found[name] = kind(blobs)

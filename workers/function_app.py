@@ -1,8 +1,9 @@
 """The Azure Functions app: every trigger.
 
-Queues are named by `memnet.domain.core.job.QUEUES`; their sessions run the jobs of one user one after the other. The
-app setting MEMNET_SERVICE_BUS connects the triggers: `MEMNET_SERVICE_BUS__fullyQualifiedNamespace` with the app's
-identity in Azure, a connection string for the emulator. The work itself reads the MEMNET_* settings of memnet.settings.
+Queues are named by `memnet.domain.core.job.QUEUES`; their sessions run the jobs of one user, or of one shard, one after
+the other. The app setting MEMNET_SERVICE_BUS connects the triggers: `MEMNET_SERVICE_BUS__fullyQualifiedNamespace` with
+the app's identity in Azure, a connection string for the emulator. The work itself reads the MEMNET_* settings of
+memnet.settings.
 
 Schedules are NCRONTAB (seconds first, UTC). They are constants rather than app settings: a missing setting would keep
 every function from being indexed, and the work of a timer determines how often it runs. The setting
@@ -13,9 +14,7 @@ concurrently with itself and with the same work in an API process.
 import azure.functions as func
 
 from memnet.domain.core.job import DEAD_LETTERS, QUEUES, JobKind
-from memnet.operations.documents import outbox
 from memnet.operations.events import reconcile_events as events
-from memnet.operations.history import sign_checkpoints as checkpoints
 from workers import handlers
 from workers.handlers import run_timer
 from workers.message_handling import receive
@@ -55,6 +54,16 @@ async def resume_reindexing(message: func.ServiceBusMessage, dead_letter: func.O
     await receive(message, dead_letter, handlers.REINDEX)
 
 
+@app.function_name("run_shard")
+@app.service_bus_queue_trigger(
+    arg_name="message", queue_name=QUEUES[JobKind.UPKEEP], connection=CONNECTION, is_sessions_enabled=True
+)
+@app.service_bus_queue_output(arg_name="dead_letter", queue_name=DEAD_LETTERS, connection=CONNECTION)
+async def run_shard(message: func.ServiceBusMessage, dead_letter: func.Out[str]) -> None:
+    """Work on the users of one shard."""
+    await receive(message, dead_letter, handlers.UPKEEP)
+
+
 @app.function_name("requeue_jobs")
 @app.timer_trigger(arg_name="timer", schedule="30 * * * * *")
 async def requeue_jobs(timer: func.TimerRequest) -> None:
@@ -69,34 +78,6 @@ async def reconcile_events(timer: func.TimerRequest) -> None:
     await run_timer("reconcile_events", events.reconcile_events)
 
 
-@app.function_name("sweep_outboxes")
-@app.timer_trigger(arg_name="timer", schedule="15 */15 * * * *")
-async def sweep_outboxes(timer: func.TimerRequest) -> None:
-    """Every 15 minutes: copy the audit records that crashed writers left in documents to the audit log."""
-    await run_timer("sweep_outboxes", outbox.sweep_outboxes)
-
-
-@app.function_name("compact_documents")
-@app.timer_trigger(arg_name="timer", schedule="0 20 * * * *")
-async def compact_documents(timer: func.TimerRequest) -> None:
-    """Every hour: compact the documents by their profiles' rules."""
-    await run_timer("compact_documents", handlers.compact_documents)
-
-
-@app.function_name("refresh_documents")
-@app.timer_trigger(arg_name="timer", schedule="0 40 3 * * *")
-async def refresh_documents(timer: func.TimerRequest) -> None:
-    """Every night: remove expired entries, and send stale ones back for confirmation."""
-    await run_timer("refresh_documents", handlers.refresh_documents)
-
-
-@app.function_name("sign_checkpoints")
-@app.timer_trigger(arg_name="timer", schedule="45 50 * * * *")
-async def sign_checkpoints(timer: func.TimerRequest) -> None:
-    """Every hour: sign a checkpoint for each user whose documents have changed."""
-    await run_timer("sign_checkpoints", checkpoints.sign_checkpoints)
-
-
 @app.function_name("erase_users")
 @app.timer_trigger(arg_name="timer", schedule="*/20 * * * * *")
 async def erase_users(timer: func.TimerRequest) -> None:
@@ -104,8 +85,22 @@ async def erase_users(timer: func.TimerRequest) -> None:
     await run_timer("erase_users", handlers.erase_users)
 
 
-@app.function_name("apply_retentions")
-@app.timer_trigger(arg_name="timer", schedule="0 10 2 * * *")
-async def apply_retentions(timer: func.TimerRequest) -> None:
-    """Every night: delete data past its retention period."""
-    await run_timer("apply_retentions", handlers.apply_retentions)
+@app.function_name("tend_users")
+@app.timer_trigger(arg_name="timer", schedule="15 */15 * * * *")
+async def tend_users(timer: func.TimerRequest) -> None:
+    """Every 15 minutes: have the users tended that have changed."""
+    await run_timer("tend_users", handlers.tend_users)
+
+
+@app.function_name("apply_due")
+@app.timer_trigger(arg_name="timer", schedule="0 10 * * * *")
+async def apply_due(timer: func.TimerRequest) -> None:
+    """Every hour: have retention and freshness applied to the users that are due."""
+    await run_timer("apply_due", handlers.apply_due)
+
+
+@app.function_name("mark_all_users")
+@app.timer_trigger(arg_name="timer", schedule="0 40 * * * *")
+async def mark_all_users(timer: func.TimerRequest) -> None:
+    """Every hour: if the rules have changed, have every user marked as due."""
+    await run_timer("mark_all_users", handlers.mark_all_users)

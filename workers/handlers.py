@@ -3,20 +3,19 @@
 import logging
 from collections.abc import Awaitable, Callable
 
-from memnet.domain.core.access import Role
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.metric import REPLAY_DURATION, REPLAY_PATCHES, REPLAYS
-from memnet.domain.core.scope import Actor
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.replay.replay import Replay, ReplayStatus
+from memnet.domain.upkeep.marks import Work
 from memnet.log_redaction import LogSafe
-from memnet.operations import upkeep
 from memnet.operations.events.reindex_events import resume_reindexing
-from memnet.operations.governance import erase_tenant, erase_user, retention
+from memnet.operations.governance import erase_tenant, erase_user
 from memnet.operations.replay.conflicts import attempt_conflict
 from memnet.operations.replay.jobs import fail_replay
 from memnet.operations.replay.replays import replay_snapshot
 from memnet.operations.service import backlog
+from memnet.operations.service.run_shard import run_job, send_shards
 from memnet.service import Service
 from workers.message_handling import JobHandler, error_origin
 from workers.outcomes import MAX_ATTEMPTS
@@ -72,20 +71,32 @@ CONFLICT = JobHandler(
 # Its attempt numbers only distinguish messages. It is retried until the search service is available.
 REINDEX = JobHandler(
     JobKind.REINDEX,
-    lambda job, _, service: resume_reindexing(job.tenant_id, job.job_id, service),
+    lambda job, _, service: resume_reindexing(job.tenant_id or "", job.job_id, service),
     _unmark,
     None,
 )
 
 
-async def compact_documents(service: Service) -> object:
-    """Compact the documents by their profiles' rules."""
-    return await upkeep.compact_documents(service, actor=_actor(service))
+async def _nothing(_job: Job, _reason: str, _service: Service) -> None:
+    """The marks remain: the next timer sends the job of the shard again."""
 
 
-async def refresh_documents(service: Service) -> object:
-    """Remove expired entries, and send stale ones back for confirmation."""
-    return await upkeep.refresh_documents(service, actor=_actor(service))
+UPKEEP = JobHandler(JobKind.UPKEEP, lambda job, _, service: run_job(job, service), _nothing, None, requeue=False)
+
+
+async def tend_users(service: Service) -> object:
+    """Send a job for each shard in which users have changed."""
+    return await send_shards(Work.CHANGED, service)
+
+
+async def apply_due(service: Service) -> object:
+    """Send a job for each shard in which users are due."""
+    return await send_shards(Work.DUE, service)
+
+
+async def mark_all_users(service: Service) -> object:
+    """Send a job for each shard whose users have no due marks by the current rules."""
+    return await send_shards(Work.ALL, service)
 
 
 async def requeue_jobs(service: Service) -> object:
@@ -100,15 +111,6 @@ async def erase_users(service: Service) -> object:
     """Continue the running erasures: users first, so that a large tenant does not delay them."""
     users = await erase_user.erase_users(None, service)
     return users + await erase_tenant.erase_tenants(service)
-
-
-async def apply_retentions(service: Service) -> object:
-    """Delete expired data of all tenants."""
-    return await retention.apply_retentions(None, service, as_of=None, dry_run=False)
-
-
-def _actor(service: Service) -> Actor:
-    return Actor(service.settings.worker_principal, frozenset({Role.REPLAY}))
 
 
 async def run_timer(name: str, work: Callable[[Service], Awaitable[object]]) -> None:

@@ -32,7 +32,12 @@ from workers.outcomes import OUTCOMES, RETRY_DELAYS, Outcome, delay
 from workers.runtime import connection
 
 FUNCTIONS: Mapping[JobKind, str] = MappingProxyType(
-    {JobKind.REPLAY: "replay_snapshot", JobKind.CONFLICT: "attempt_conflict", JobKind.REINDEX: "resume_reindexing"}
+    {
+        JobKind.REPLAY: "replay_snapshot",
+        JobKind.CONFLICT: "attempt_conflict",
+        JobKind.REINDEX: "resume_reindexing",
+        JobKind.UPKEEP: "run_shard",
+    }
 )
 """The function that handles each kind of job, named as the operation it runs."""
 MAX_DEAD_LETTER_BODY = 65536

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, create_model
 
 from api.responses.fields import Count, Number, Object, Omitted, OptionalTime, Page, Time
-from memnet.domain.core.job import JobKind
+from memnet.domain.core.job import MARKED
 
 
 class BindingRow(BaseModel):
@@ -117,7 +117,7 @@ class Waiting(BaseModel):
     oldest_age_seconds: Number
 
 
-JobsWaiting = create_model("JobsWaiting", **{kind.value: (Waiting, ...) for kind in JobKind})  # type: ignore[call-overload]
+JobsWaiting = create_model("JobsWaiting", **{kind.value: (Waiting, ...) for kind in MARKED})  # type: ignore[call-overload]
 
 
 class Backlog(BaseModel):

@@ -4,9 +4,8 @@ Plan, prove that nothing durable is lost, write the events, then change the docu
 """
 
 import logging
-from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
@@ -42,7 +41,6 @@ from memnet.domain.upkeep.maintenance import (
 )
 from memnet.operations.documents.write import commit_change
 from memnet.operations.events.write_event import write_event
-from memnet.paging import bounded, pages
 from memnet.service import Service
 
 KEY_HASH_CHARS = 16
@@ -67,48 +65,6 @@ class MaintenanceResult:
     outcome: Outcome
     plan: MaintenancePlan | None = None
     problem: str | None = None
-
-
-@dataclass(slots=True)
-class UpkeepReport:
-    """The counts of one run: the listed documents, and the outcomes by document and profile.
-
-    `entries` counts entries by action, `kept_for_space` the stale entries that the pending section has no room for,
-    `unreadable` the documents that cannot be read.
-    """
-
-    listed: int = 0
-    untouched: int = 0
-    changed: int = 0
-    postponed: int = 0
-    refused: int = 0
-    unreadable: int = 0
-    kept_for_space: int = 0
-    entries: Counter[str] = field(default_factory=Counter)
-
-    def add(self, result: MaintenanceResult) -> None:
-        """Count one outcome."""
-        self.untouched += result.outcome is Outcome.UNTOUCHED
-        self.changed += result.outcome is Outcome.CHANGED
-        self.postponed += result.outcome is Outcome.POSTPONED
-        self.refused += result.outcome is Outcome.REFUSED
-        if result.plan is not None:
-            self.kept_for_space += result.plan.kept_for_space
-            if result.outcome is Outcome.CHANGED:
-                self.entries.update(result.plan.counts())
-
-
-Maintain = Callable[[DocumentKey], Awaitable[Sequence[MaintenanceResult]]]
-
-
-async def compact_documents(service: Service, *, actor: Actor) -> UpkeepReport:
-    """Compact the documents of all tenants. Safe with concurrent writers and runs. Raises Unavailable."""
-    return await maintain_documents(partial(compact_document, service=service, actor=actor), service)
-
-
-async def refresh_documents(service: Service, *, actor: Actor) -> UpkeepReport:
-    """Refresh the documents of all tenants. Safe with concurrent writers and runs. Raises Unavailable."""
-    return await maintain_documents(partial(refresh_document, service=service, actor=actor), service)
 
 
 async def compact_document(
@@ -136,30 +92,6 @@ async def refresh_document(
         await maintain_document(key, rules, planner, service, Reason.FRESHNESS, actor=actor, dry_run=dry_run)
         for rules in profiles_maintaining(service.catalog, key)
     ]
-
-
-async def maintain_documents(maintain: Maintain, service: Service) -> UpkeepReport:
-    """Call `maintain` with every document that has upkeep rules; a failure does not stop the others.
-
-    Raises Unavailable: the listing failed.
-    """
-    report = UpkeepReport()
-
-    async def one(key: DocumentKey) -> None:
-        try:
-            for result in await maintain(key):
-                report.add(result)
-        except (Unavailable, VaultUnavailable):
-            report.postponed += 1
-        except HistoryCorrupt:
-            log.exception("a stored document cannot be read", extra={"document": key.blob_name})
-            report.unreadable += 1
-
-    async for page in pages(service.documents.list_all):
-        report.listed += len(page)
-        keys = [row.key for row in page if not row.summary.deleted]
-        await bounded(one, [key for key in keys if profiles_maintaining(service.catalog, key)])
-    return report
 
 
 async def maintain_document(

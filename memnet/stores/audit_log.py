@@ -190,7 +190,8 @@ class AuditLog:
 
     async def create_baseline(self, scope: UserScope, doc_id: str, first: int, data: bytes) -> None:
         """Create the baseline of a segment. Raises ErasureRunning, TenantEnded, Unavailable, StoreConflict."""
-        await self._blobs.put_of(scope, baseline_name(scope, doc_id, first), data, replaces=None)
+        name = baseline_name(scope, doc_id, first)
+        await self._blobs.put_of(scope, name, data, replaces=None, announced=False)
 
     def _lock(self, folder: str) -> asyncio.Lock:
         return self._locks.setdefault(folder, asyncio.Lock())

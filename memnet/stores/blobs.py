@@ -1,12 +1,13 @@
 """The base of every store: the storage, and the fences that block writers while a user or a tenant is erased.
 
 A store creates data of a user with `Blobs.put_of`. An existing document is written without checking the fence: an
-erasure overwrites it with a tombstone.
+erasure overwrites it with a tombstone. Before either, the user's changed mark of the hour exists.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -15,8 +16,10 @@ from memnet.domain.core.errors import ErasureRunning, TenantEnded
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.governance.erasure import fence_name
 from memnet.domain.governance.tenant_erasure import LOOK_EVERY, ended_name
+from memnet.domain.upkeep.marks import ChangedMark, changed_mark
 from memnet.paging import rows
-from memnet.ports import BlobStorage, Clock, ListedBlob, Page
+from memnet.ports import BlobStorage, Clock, ListedBlob, Page, StoreConflict
+from memnet.stores.mark_memory import MarkMemory
 
 ROWS_AT_ONCE = 500
 """Rows of a page that are made before other tasks run: a few milliseconds."""
@@ -32,17 +35,20 @@ class FenceCheck:
     """When the check began: the date of the requests that rely on it."""
     loop_time: float
     """The same moment by the event loop's clock, which is monotonic."""
+    announced: bool = False
+    """Whether the user's changed mark of the hour existed when the check ended."""
 
 
 class Blobs:
     """The storage as the stores use it; all stores of a process share one."""
 
     def __init__(self, storage: BlobStorage, clock: Clock, *, look_every: timedelta = LOOK_EVERY) -> None:
-        """`look_every` is how long a process relies on its last check of a tenant's end."""
+        """`look_every` is how long a process relies on its last check of a tenant's end and of a user's fence."""
         self.storage = storage
         self.clock = clock
         self._look_every = look_every
         self._seen_alive: dict[str, datetime] = {}
+        self._marks = MarkMemory()
 
     async def put_of(
         self,
@@ -53,15 +59,18 @@ class Blobs:
         replaces: StorageETag | None,
         metadata: Mapping[str, str] | None = None,
         checked: FenceCheck | None = None,
+        announced: bool = True,
     ) -> StorageETag:
         """Write a blob of a user, as `BlobStorage.put` does, unless the user's memory is being erased.
 
         The request is dated before the fence is checked, here or, with `checked`, earlier. The service refuses a
-        request 15 minutes after its date, so no write arrives later than that after the fence was created. Raises
-        ErasureRunning, TenantEnded, StoreConflict, ValueError for the check of another user, and Unavailable when the
-        outcome is unknown.
+        request 15 minutes after its date, so no write arrives later than that after the fence was created. The user's
+        changed mark exists before the write is sent; `announced=False` is for what upkeep need not know: the records of
+        jobs and of upkeep itself. Raises ErasureRunning, TenantEnded, StoreConflict, ValueError for the check of
+        another user, and Unavailable when the outcome is unknown.
         """
-        checked = checked or await self.check(scope)
+        if checked is None or (announced and not checked.announced):
+            checked = await (self.check_to_write if announced else self.check)(scope)
         if checked.scope != scope:
             raise ValueError("this check is of another user")
         return await self.storage.put(name, data, replaces=replaces, metadata=metadata, known_at=checked.dated)
@@ -81,8 +90,52 @@ class Blobs:
         checked = FenceCheck(scope, self.clock.now(), asyncio.get_running_loop().time())
         await self.check_tenant(scope.tenant_id)
         if await self.storage.get(fence_name(scope)) is not None:
+            self._marks.refused(scope)
             raise ErasureRunning()
         return checked
+
+    async def check_to_write(self, scope: UserScope) -> FenceCheck:
+        """Check the fence for writes that upkeep must know of, and create the changed mark at the same time.
+
+        A process that has found the fence checks it first: else every refused request would create a mark, and the
+        erasure would never find its scan clean. Raises ErasureRunning, TenantEnded, Unavailable.
+        """
+        dated = self.clock.now()
+        mark = changed_mark(scope, dated)
+        if self._marks.has_checked(mark, dated, self._look_every):
+            return replace(await self.check(scope), announced=True)
+        await self.check_tenant(scope.tenant_id)
+        if self._marks.is_refused(scope):
+            checked = await self.check(scope)
+            await self._create(mark, dated)
+        else:
+            found, created = await asyncio.gather(self.check(scope), self._create(mark, dated), return_exceptions=True)
+            if isinstance(found, BaseException):
+                raise found
+            if created is not None:
+                raise created
+            checked = found
+        self._marks.created(mark, dated)
+        return replace(checked, dated=dated, announced=True)
+
+    async def ensure_changed_mark(self, scope: UserScope) -> None:
+        """Create the user's changed mark of this hour, unless this process has; for changes of existing documents.
+
+        Raises TenantEnded, Unavailable; ErasureRunning: this process has found the user's fence, and it still exists.
+        """
+        dated = self.clock.now()
+        mark = changed_mark(scope, dated)
+        if self._marks.has(mark):
+            return
+        await self.check_tenant(scope.tenant_id)
+        if self._marks.is_refused(scope):
+            await self.check(scope)
+        await self._create(mark, dated)
+        self._marks.created(mark)
+
+    async def _create(self, mark: ChangedMark, dated: datetime) -> None:
+        with suppress(StoreConflict):
+            await self.storage.put(mark.blob_name, b"", replaces=None, known_at=dated)
 
     async def check_tenant(self, tenant_id: str) -> None:
         """Check that the tenant has not ended, unless the last check is recent.
@@ -136,6 +189,10 @@ class Store:
     async def check(self, scope: UserScope) -> FenceCheck:
         """Look for the user's fence (one round trip). Raises ErasureRunning, TenantEnded, Unavailable."""
         return await self._blobs.check(scope)
+
+    async def check_to_write(self, scope: UserScope) -> FenceCheck:
+        """Check it for writes that upkeep must know of, as `Blobs.check_to_write` does."""
+        return await self._blobs.check_to_write(scope)
 
 
 def stem(name: str, prefix: str) -> str:

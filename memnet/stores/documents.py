@@ -64,7 +64,8 @@ class DocumentStore:
 
         Raises Unavailable and, only if the document does not exist, ErasureRunning and TenantEnded.
         """
-        stored, checked = await asyncio.gather(self.get(key), self.check(key.scope), return_exceptions=True)
+        check = self._blobs.check_to_write(key.scope)
+        stored, checked = await asyncio.gather(self.get(key), check, return_exceptions=True)
         if isinstance(stored, BaseException):
             raise stored
         if stored is not None:
@@ -72,6 +73,18 @@ class DocumentStore:
         if isinstance(checked, BaseException):
             raise checked
         return None, checked
+
+    async def get_to_change(self, key: DocumentKey) -> StoredBlob | None:
+        """Return the current bytes as `get` does, and create the user's changed mark at the same time.
+
+        Raises Unavailable: the document cannot be read. `put` makes sure of the mark.
+        """
+        current, _ = await asyncio.gather(
+            self.get(key), self._blobs.ensure_changed_mark(key.scope), return_exceptions=True
+        )
+        if isinstance(current, BaseException):
+            raise current
+        return current
 
     def recall(self, key: DocumentKey) -> StoredBlob | None:
         """Return what this process last read or wrote, which may be stale, without a round trip."""
@@ -89,9 +102,9 @@ class DocumentStore:
     ) -> None:
         """Write the document if its stored tag is `replaces`, or, with None, if it does not exist.
 
-        A new document relies on `checked`, or else checks the fence. `known_at` is for an erasure's tombstones, which
-        neither the end of the tenant nor the catalog keeps out: the moment at which the caller knew that it may write.
-        Azure Storage refuses the write 15 minutes after it.
+        The user's changed mark exists before the write is sent. A new document relies on `checked`, or else checks the
+        fence. `known_at` is for an erasure's tombstones, which neither the end of the tenant nor the catalog keeps out:
+        the moment at which the caller knew that it may write. Azure Storage refuses the write 15 minutes after it.
 
         Raises:
             StoreConflict: The condition does not hold.
@@ -100,14 +113,17 @@ class DocumentStore:
             Unavailable: The outcome is unknown. The write may have been applied, or may be applied later.
         """
         try:
+            dated = known_at or self._blobs.clock.now()
             if known_at is None:
                 await self.check_writing(key.scope.tenant_id)
+                if replaces is not None:
+                    await self._blobs.ensure_changed_mark(key.scope)
             # An existing document is written without checking the fence.
             name, metadata = key.blob_name, _metadata(summary)
             if replaces is None:
                 tag = await self._blobs.put_of(key.scope, name, data, replaces=None, metadata=metadata, checked=checked)
             else:
-                tag = await self._blobs.storage.put(name, data, replaces=replaces, metadata=metadata, known_at=known_at)
+                tag = await self._blobs.storage.put(name, data, replaces=replaces, metadata=metadata, known_at=dated)
         except BaseException:
             # Refused, unknown or cancelled: what this write was based on is no longer to be trusted.
             known = self._cache.recall(key)

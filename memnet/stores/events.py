@@ -67,7 +67,9 @@ class EventStore(Store):
         in `create`. Raises ErasureRunning, TenantEnded, Unavailable.
         """
         try:
-            await self._blobs.put_of(key.scope, _mark(key, mark_id), b"", replaces=None, checked=checked)
+            await self._blobs.put_of(
+                key.scope, _mark(key, mark_id), b"", replaces=None, checked=checked, announced=False
+            )
         except StoreConflict:
             return
 

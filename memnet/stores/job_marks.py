@@ -33,7 +33,7 @@ class JobMarks(Store):
             if job.user_id is None:
                 await self._blobs.storage.put(name, b"", replaces=None)
             else:
-                await self._blobs.put_of(job.scope, name, b"", replaces=None, checked=checked)
+                await self._blobs.put_of(job.scope, name, b"", replaces=None, checked=checked, announced=False)
         except StoreConflict:
             return
 

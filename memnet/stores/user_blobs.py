@@ -3,13 +3,20 @@
 It includes the versions, the snapshots and the soft-deleted blobs that the storage keeps, not fences and receipts.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from memnet.domain.core import cursor as cursors
 from memnet.domain.core.errors import InvalidCursor
 from memnet.domain.governance.erasure import Found, Whose, is_of, prefixes_of
+from memnet.domain.upkeep.marks import due_of
+from memnet.paging import bounded
 from memnet.ports import ListedBlob, Page
 from memnet.stores.blobs import Store
+from memnet.stores.upkeep_marks import UpkeepMarks
+
+MAX_COPIES = 5000
 
 
 class UserStorage(Store):
@@ -18,7 +25,9 @@ class UserStorage(Store):
     async def list(self, scope: Whose, *, limit: int, cursor: str | None) -> Page[Found]:
         """List the blobs, a user's keys first; pages may be short or empty. Raises InvalidCursor, Unavailable."""
         prefixes = prefixes_of(scope)
-        number, inner = _read_cursor(scope, cursor, len(prefixes))
+        number, inner = _read_cursor(scope, cursor, len(prefixes) + 1)
+        if number == len(prefixes):
+            return Page(await self._due(scope), None)
         page = await self._blobs.storage.list(prefixes[number], limit=limit, cursor=inner, copies=True)
         now = self._blobs.clock.now()
         # The keys lie below the user's prefix, too, and are listed once.
@@ -30,9 +39,16 @@ class UserStorage(Store):
         following = page.next_cursor
         if following is None:
             number += 1
-        if number == len(prefixes):
-            return Page(found, None)
         return Page(found, cursors.encode(scope.prefix, f"{number}:{following or ''}"))
+
+    async def _due(self, scope: Whose) -> Sequence[Found]:
+        """Return the due marks of a user, one day after the other; a tenant's are those of its users."""
+        if scope.user_id is None:
+            return []
+        marks, now = UpkeepMarks(self._blobs), self._blobs.clock.now()
+        names = [due_of(scope, day) + scope.user_id for day in await marks.list_due_days()]
+        pages = await bounded(partial(self._blobs.storage.list, limit=MAX_COPIES, cursor=None, copies=True), names)
+        return [_found(blob, now) for page in pages for blob in page.items if is_of(scope, blob.name)]
 
     async def delete(self, scope: Whose, found: Found, *, known_at: datetime) -> None:
         """Delete a blob that `list` has found if it is unchanged; deleting a missing one succeeds.

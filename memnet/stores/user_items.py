@@ -9,6 +9,8 @@ from memnet.ports import Page, StoredBlob
 from memnet.stores.blobs import FenceCheck, Store
 
 _SUFFIX = ".json"
+UNANNOUNCED = (ItemKind.KEYS, ItemKind.HEADS)
+"""The kinds without a changed mark: they never expire, and no upkeep follows from them."""
 
 
 class ItemStore(Store):
@@ -26,7 +28,10 @@ class ItemStore(Store):
         It relies on `checked`, or else checks the fence. Raises StoreConflict, ErasureRunning, TenantEnded, and
         Unavailable when the outcome is unknown.
         """
-        return await self._blobs.put_of(key.scope, key.blob_name, data, replaces=replaces, checked=checked)
+        announced = key.kind not in UNANNOUNCED
+        return await self._blobs.put_of(
+            key.scope, key.blob_name, data, replaces=replaces, checked=checked, announced=announced
+        )
 
     async def delete(self, key: ItemKey, *, tag: StorageETag | None = None, known_at: datetime | None = None) -> None:
         """Delete an item as `BlobStorage.delete` does. Raises StoreConflict, Unavailable."""

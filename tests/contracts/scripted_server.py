@@ -37,6 +37,12 @@ class ScriptedServer:
         task.add_done_callback(self.connections.discard)
         task.add_done_callback(lambda _: writer.close())
 
+    def next_step(self, line: str, headers: dict[str, str], body: bytes) -> bytes:
+        """Note a request, and return what to answer."""
+        step = self.script[min(len(self.asked), len(self.script) - 1)]
+        self.asked.append((line, headers, body))
+        return step
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the script's lines in order; its last one again and again."""
         try:
@@ -44,8 +50,7 @@ class ScriptedServer:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
                 headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
                 body = await reader.readexactly(int(headers.get("content-length", "0")))
-                step = self.script[min(len(self.asked), len(self.script) - 1)]
-                self.asked.append((head[0].rpartition(" ")[0], headers, body))
+                step = self.next_step(head[0].rpartition(" ")[0], headers, body)
                 if step == HANG:
                     await reader.read()
                     return

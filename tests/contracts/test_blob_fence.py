@@ -20,6 +20,7 @@ from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.erasure import Found, fence_name
 from memnet.stores import Blobs
+from memnet.stores.user_items import UNANNOUNCED
 from tests.contracts.scripted_server import CLOSE, ScriptedServer, answer, serving
 from tests.contracts.test_azure_blob_storage import KEY
 from tests.memory_blobs import memory_blobs
@@ -31,12 +32,22 @@ ABSENT = answer(404, "BlobNotFound")
 CREATED = answer(201, ETag='"0x1"')
 FENCE = f"/account/container/{fence_name(ONE)}"
 KINDS = list(writes(stores_over(memory_blobs()), ONE, "a"))
+ANNOUNCED = ["document", "event", *(f"{kind} record" for kind in ItemKind if kind not in UNANNOUNCED)]
 
 
 class TickingServer(ScriptedServer):
     """Moves the clock on with every connection and every answer, so that no two moments are the same."""
 
     clock: FrozenClock
+    mark: bytes = CREATED
+    """What it answers to a changed mark, whose request is not in `asked` but in `marks`."""
+    marks: list[dict[str, str]]
+
+    def next_step(self, line: str, headers: dict[str, str], body: bytes) -> bytes:
+        if "/container/changed/" in line:
+            self.marks.append(headers)
+            return self.mark
+        return super().next_step(line, headers, body)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         write = writer.write
@@ -53,7 +64,7 @@ class TickingServer(ScriptedServer):
 async def against(*script: bytes, timeout_seconds: float = 10) -> AsyncIterator[tuple[Blobs, TickingServer]]:
     """A container that has just seen that the tenant has not ended, and goes by it for a day."""
     server, clock = TickingServer((ABSENT,)), FrozenClock()
-    server.clock = clock
+    server.clock, server.marks = clock, []
     async with (
         serving(server),
         open_container(
@@ -87,6 +98,29 @@ async def test_a_creation_is_dated_before_the_look_at_the_fence(kind: str) -> No
         headers = server.asked[1][1]
         assert parsedate_to_datetime(headers["x-ms-date"]) <= before < server.clock.now()
         assert headers["if-none-match"] == "*"
+
+
+@pytest.mark.parametrize("kind", ANNOUNCED)
+async def test_its_mark_is_created_with_the_look_at_the_fence_and_dated_alike(kind: str) -> None:
+    async with against(ABSENT, CREATED) as (blobs, server):
+        before = server.clock.now()
+        await writes(stores_over(blobs), ONE, "a")[kind]()
+        [headers] = server.marks
+        assert parsedate_to_datetime(headers["x-ms-date"]) == before
+        assert headers["if-none-match"] == "*"
+
+
+@pytest.mark.parametrize("kind", [*ANNOUNCED, "a document that is there"])
+async def test_without_its_mark_nothing_is_sent(kind: str) -> None:
+    async with against(ABSENT, CREATED) as (blobs, server):
+        server.mark = answer(403, "AuthorizationFailure")
+        stores = stores_over(blobs)
+        there = stores.documents.put(document_of(ONE), DATA, SUMMARY, replaces=StorageETag('"0x0"'))
+        call = writes(stores, ONE, "a")[kind]() if kind in ANNOUNCED else there
+        with pytest.raises(Unavailable):
+            await call
+        assert "PUT" not in dict(asked(server))
+        there.close()
 
 
 async def test_every_try_of_it_keeps_the_date() -> None:

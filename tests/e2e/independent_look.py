@@ -26,7 +26,7 @@ from tests.e2e.secrets_in_logs import forms
 
 OF_USERS = ("memnet-replay", "memnet-conflicts")
 LETTERS = "memnet-dead-letters"
-QUEUES = (*OF_USERS, "memnet-reindex")
+QUEUES = (*OF_USERS, "memnet-reindex", "memnet-upkeep")
 PAGE = 250
 
 

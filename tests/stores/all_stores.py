@@ -13,6 +13,7 @@ from memnet.domain.documents.envelope import DocumentSummary
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.erasure import Found, Whose
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
+from memnet.domain.upkeep.marks import DueMark
 from memnet.paging import rows
 from memnet.stores import (
     AuditLog,
@@ -23,6 +24,7 @@ from memnet.stores import (
     HoldStore,
     ItemStore,
     JobMarks,
+    UpkeepMarks,
     UserStorage,
 )
 from tests.operations.vault_scenario import VaultWorld
@@ -103,6 +105,7 @@ async def fill(stores: Stores, scope: UserScope, *names: str) -> None:
             await write()
     for number, _ in enumerate(names, 1):
         await put_hold(stores, scope, number)
+        await UpkeepMarks(stores.storage._blobs).add_due(DueMark(scope, f"2026010{number}"))
 
 
 def now() -> datetime:

@@ -9,6 +9,7 @@ import pytest
 from memnet.domain.core.errors import InvalidCursor
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event import EventKey
+from memnet.domain.upkeep.marks import changed_mark
 from memnet.paging import rows
 from memnet.ports import StoreConflict
 from memnet.stores import EventStore, read_events
@@ -114,7 +115,8 @@ async def test_the_layout_is_the_specifications(events: EventStore) -> None:
     await events.create(EVENT, b"{}")
     await events.mark(EVENT, "m")
     names = storage_of(events).names()
-    assert names == ["repairs/events/t1/u1/e1/m", "tenants/t1/users/u1/events/e1.json"]
+    mark = changed_mark(EVENT.scope, events._blobs.clock.now()).blob_name
+    assert names == [mark, "repairs/events/t1/u1/e1/m", "tenants/t1/users/u1/events/e1.json"]
 
 
 async def test_what_is_stored_what_is_not_ours_and_what_is_missing() -> None:

@@ -10,6 +10,7 @@ from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance.erasure import Found, TenantScope, fence_name, is_of, user_of
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
+from memnet.domain.upkeep.marks import DUE
 from memnet.ports import StoreConflict
 from memnet.stores import Blobs
 from tests.stores.all_stores import (
@@ -37,8 +38,9 @@ class TestUserStorage:
     async def test_it_lists_the_keys_first_and_everything_once_in_pages_of_any_size(self, stores: Any) -> None:
         for scope in (ONE, *NEIGHBOURS):
             await fill(stores, scope, "a", "b")
-        # Documents, audit, baselines, events, their marks, a record of each kind, both jobs' marks and a hold.
-        expected = 2 * (5 + len(ItemKind) + 2 + 1)
+        # Documents, audit, baselines, events, their marks, a record of each kind, both jobs' marks, a hold, a due mark;
+        # and one changed mark.
+        expected = 2 * (5 + len(ItemKind) + 2 + 1 + 1) + 1
         for scope in (ONE, *NEIGHBOURS):
             whole = await listed(stores.storage, scope)
             assert len(whole) == len(set(whole)) == expected
@@ -124,6 +126,8 @@ class TestUserStorage:
         users = [scope for scope in (ONE, *NEIGHBOURS) if scope.tenant_id == "t1"]
         others = {scope: await listed(stores.storage, scope) for scope in NEIGHBOURS if scope not in users}
         expected = {name for scope in users for name in await listed(stores.storage, scope)}
+        # The erasures of the users delete their due marks.
+        expected = {name for name in expected if not name.startswith(DUE)}
         expected |= {f"{place.prefix}000000000001.json", "repairs/jobs/reindex/t1/-/j1"}
         for limit in (3, 1000):
             found = await found_in(stores.storage, tenant, limit)

@@ -31,16 +31,15 @@ QUEUE_FUNCTIONS = {
     "replay_snapshot": JobKind.REPLAY,
     "attempt_conflict": JobKind.CONFLICT,
     "resume_reindexing": JobKind.REINDEX,
+    "run_shard": JobKind.UPKEEP,
 }
 TIMERS = {
     "requeue_jobs": "30 * * * * *",
     "reconcile_events": "0 * * * * *",
-    "sweep_outboxes": "15 */15 * * * *",
-    "compact_documents": "0 20 * * * *",
-    "refresh_documents": "0 40 3 * * *",
-    "apply_retentions": "0 10 2 * * *",
+    "tend_users": "15 */15 * * * *",
+    "apply_due": "0 10 * * * *",
+    "mark_all_users": "0 40 * * * *",
     "erase_users": "*/20 * * * * *",
-    "sign_checkpoints": "45 50 * * * *",
 }
 PASSES_WITHOUT = {
     # It finds only `def`, and these functions are `async def`.
@@ -142,10 +141,15 @@ async def test_a_poison_message_leaves_with_its_reason(app: IndexedApp, name: st
     assert (letter["message_id"], letter["session_id"], letter["attempt"]) == ("m-1", "acme/maya", 2)
 
 
-@pytest.mark.parametrize("name", TIMERS)
+@pytest.mark.parametrize("name", TIMERS.keys() - {"mark_all_users"})
 async def test_a_timer_runs_its_work(app: IndexedApp, name: str) -> None:
     invocation = await app.invoke(name, as_json({"IsPastDue": False, "ScheduleStatus": {}, "Schedule": {}}))
     assert (invocation.error, invocation.outputs) == (None, {})
+
+
+async def test_a_timer_that_cannot_send_its_jobs_fails(app: IndexedApp) -> None:
+    """No user of an empty container is marked by the current rules, and there is no broker here."""
+    assert (await app.invoke("mark_all_users", as_json({}))).error == "TimerFailed"
 
 
 async def test_without_settings_a_message_is_abandoned(app: IndexedApp, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +157,7 @@ async def test_without_settings_a_message_is_abandoned(app: IndexedApp, monkeypa
     body = dump(Job(JobKind.REINDEX, "acme", None, "r-1"))
     invocation = await app.invoke("resume_reindexing", TypedData(bytes=body), metadata())
     assert (invocation.error, invocation.outputs) == ("AbandonMessage", {})
-    timed = await app.invoke("sweep_outboxes", as_json({}))
+    timed = await app.invoke("reconcile_events", as_json({}))
     assert timed.error == "TimerFailed"
 
 
@@ -171,7 +175,7 @@ async def test_services_are_connected_once_and_again_after_a_failure(
 
 async def test_no_library_logs_values(app: IndexedApp) -> None:
     """Azure's host sends every record to Application Insights, in its own format."""
-    await app.invoke("sweep_outboxes", as_json({}))
+    await app.invoke("reconcile_events", as_json({}))
     assert logging.getLogRecordFactory() is RedactedRecord
     assert not logging.getLogger("azure.core.pipeline.policies.http_logging_policy").isEnabledFor(logging.INFO)
     assert logging.getLogger("memnet.workers").isEnabledFor(logging.INFO)

@@ -15,7 +15,6 @@ from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import PatchResult, PatchStatus, replay_key
-from memnet.operations.documents import outbox
 from memnet.operations.governance import erase_tenant
 from memnet.operations.replay.snapshots import store_snapshot
 from memnet.service import Service
@@ -169,8 +168,8 @@ def test_spans_have_the_names_of_the_functions() -> None:
 
 
 async def test_a_timer_has_a_trace_of_its_own(connected: Service, telemetry: MemoryTelemetry) -> None:
-    await run_timer("sweep_outboxes", outbox.sweep_outboxes)
-    assert [(span.name, span.kind, span.parent) for span in telemetry.spans] == [("sweep_outboxes", "internal", None)]
+    await run_timer("tend_users", handlers.tend_users)
+    assert [(span.name, span.kind, span.parent) for span in telemetry.spans] == [("tend_users", "internal", None)]
 
 
 async def test_a_timer_that_fails_records_type_and_origin_without_text(
@@ -180,7 +179,7 @@ async def test_a_timer_that_fails_records_type_and_origin_without_text(
         raise KeyError(SECRET)
 
     with pytest.raises(TimerFailed):
-        await run_timer("sweep_outboxes", fail)
+        await run_timer("tend_users", fail)
     [span] = telemetry.spans
     assert span.failed
     assert str(span.facts["place"]).startswith("KeyError at ")

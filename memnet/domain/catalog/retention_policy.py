@@ -14,8 +14,9 @@ from pydantic import Field
 
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.rules import Days, Identifier, ProfilePart
+from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.json_types import Record
-from memnet.domain.core.timestamps import to_text
+from memnet.domain.core.timestamps import from_text, to_text
 
 SKEW = timedelta(hours=1)
 """How long a writer may still date a record in a month that has ended: more than the difference of two clocks, because
@@ -108,6 +109,26 @@ class RetentionPolicy:
         latest = max(self.last_due(Kind.AUDIT, one, as_of) for one in (None, *self.profiles))
         return started[:_MONTH] < month and started <= latest
 
+    def may_expire_at(self, started: str) -> datetime | None:
+        """Return the first moment at which `may_have_expired` holds for a segment that started then; None: never."""
+        days = [days for one in (None, *self.profiles) if (days := self.days(Kind.AUDIT, one)) is not None]
+        if not days:
+            return None
+        at = from_text(started)
+        following = (at.replace(day=1) + timedelta(days=32)).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+        try:
+            return max(at + timedelta(days=min(days)), following + SKEW)
+        except OverflowError:
+            return None
+
+    def expires_at(self, kind: Kind, profile_id: str | None, at: str) -> datetime | None:
+        """Return when an item of this time expires; None: never."""
+        days = self.days(kind, profile_id)
+        try:
+            return None if days is None else from_text(at) + timedelta(days=days)
+        except (OverflowError, MalformedRequest):
+            return None
+
     def _within(self, kind: Kind, rule: int | None) -> int | None:
         least, most = self.limits.least(kind), self.limits.most(kind)
         days = most if rule is None or (most is not None and rule > most) else rule
@@ -162,6 +183,13 @@ class RetentionReport:
     """Documents whose histories this run has shortened: each begins with a baseline."""
     unreadable: Counter[str] = field(default_factory=Counter)
     """Items by kind that cannot be read or are corrupt; they are left unchanged."""
+    next_due: datetime | None = None
+    """When the first of the retained items expires, as far as the run has seen them; not among `members`."""
+
+    def expires(self, at: datetime | None) -> None:
+        """Note when a retained item expires; None: never."""
+        if at is not None:
+            self.next_due = at if self.next_due is None else min(at, self.next_due)
 
     def add(self, other: "RetentionReport") -> None:
         """Add the counts of another run."""
@@ -169,11 +197,17 @@ class RetentionReport:
             self.tallies[name].add(tally)
         self.baselines += other.baselines
         self.unreadable.update(other.unreadable)
+        self.expires(other.next_due)
 
     @property
     def unfinished(self) -> bool:
         """Whether an item needs a later run or an operator."""
         return bool(self.unreadable.total()) or any(tally.deferred for tally in self.tallies.values())
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something expired is still there: a later run tries again."""
+        return self.unfinished or any(tally.on_hold or tally.blocked for tally in self.tallies.values())
 
     def members(self) -> dict[str, Any]:
         """The members that the API returns."""

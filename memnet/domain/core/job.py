@@ -24,15 +24,27 @@ class JobKind(StrEnum):
     REPLAY = "replay"
     CONFLICT = "conflict"
     REINDEX = "reindex"
+    UPKEEP = "upkeep"
 
 
 QUEUES: Mapping[JobKind, str] = MappingProxyType(
-    {JobKind.REPLAY: "memnet-replay", JobKind.CONFLICT: "memnet-conflicts", JobKind.REINDEX: "memnet-reindex"}
+    {
+        JobKind.REPLAY: "memnet-replay",
+        JobKind.CONFLICT: "memnet-conflicts",
+        JobKind.REINDEX: "memnet-reindex",
+        JobKind.UPKEEP: "memnet-upkeep",
+    }
 )
 """The queue of each kind."""
 
 OF_USERS = (JobKind.REPLAY, JobKind.CONFLICT)
-"""The kinds of jobs for one user; the others are for a tenant."""
+"""The kinds of jobs for one user."""
+
+OF_TENANTS = (JobKind.REINDEX,)
+"""The kinds of jobs for a tenant. The jobs of upkeep are for no tenant, and name only a shard."""
+
+MARKED = OF_USERS + OF_TENANTS
+"""The kinds with pending-job markers. A timer sends the jobs of upkeep again."""
 
 DEAD_LETTERS = "memnet-dead-letters"
 """The queue of messages that cannot be processed. Operators remove them, and an erasure removes those of its user."""
@@ -49,23 +61,27 @@ TRACEPARENT = "traceparent"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A replay, a conflict or the reindexing of a tenant (without a user), by its id. Raises InvalidIdentifier."""
+    """A replay, a conflict, the reindexing of a tenant (without a user) or a shard of upkeep (without a tenant).
+
+    Raises InvalidIdentifier.
+    """
 
     kind: JobKind
-    tenant_id: str
+    tenant_id: str | None
     user_id: str | None
     job_id: str
 
     def __post_init__(self) -> None:
-        check_identifier("tenant_id", self.tenant_id)
+        if self.tenant_id is not None or self.kind in MARKED:
+            check_identifier("tenant_id", self.tenant_id or "")
         if self.user_id is not None:
             check_identifier("user_id", self.user_id)
         check_identifier("job_id", self.job_id)
 
     @property
     def scope(self) -> UserScope:
-        """The user of the job. Raises InvalidIdentifier for a tenant's job."""
-        return UserScope(self.tenant_id, self.user_id or "")
+        """The user of the job. Raises InvalidIdentifier for a job of no user."""
+        return UserScope(self.tenant_id or "", self.user_id or "")
 
 
 def message_id(job: Job, attempt: int) -> str:
@@ -74,8 +90,11 @@ def message_id(job: Job, attempt: int) -> str:
 
 
 def session_id(job: Job) -> str:
-    """Return the id of the job's session: its jobs run one after the other, in the order in which they were sent."""
-    return session_of(job.tenant_id, job.user_id)
+    """Return the id of the job's session: its jobs run one after the other, in the order in which they were sent.
+
+    Each shard of upkeep has a session of its own, which no tenant can have: no identifier contains a colon.
+    """
+    return f"{job.kind}:{job.job_id}" if job.tenant_id is None else session_of(job.tenant_id, job.user_id)
 
 
 def session_of(tenant_id: str, user_id: str | None) -> str:
@@ -83,13 +102,13 @@ def session_of(tenant_id: str, user_id: str | None) -> str:
     return _shortened(_owner(tenant_id, user_id))
 
 
-def _owner(tenant_id: str, user_id: str | None) -> str:
-    return tenant_id if user_id is None else f"{tenant_id}/{user_id}"
+def _owner(tenant_id: str | None, user_id: str | None) -> str:
+    return tenant_id or "" if user_id is None else f"{tenant_id}/{user_id}"
 
 
 def kinds_of(user_id: str | None) -> Sequence[JobKind]:
     """Return the kinds of jobs of a user, or of a tenant."""
-    return [kind for kind in JobKind if (kind in OF_USERS) == (user_id is not None)]
+    return OF_TENANTS if user_id is None else OF_USERS
 
 
 def _shortened(text: str) -> str:

@@ -42,8 +42,13 @@ def moment(value: Json) -> datetime | None:
 
 def is_expired(entry: Json, rule: SectionUpkeep, now: datetime) -> bool:
     """Whether the time of expiry in the entry has passed."""
-    ends = None if rule.expires_field is None else moment(_member(entry, rule.expires_field))
+    ends = expires_at(entry, rule)
     return ends is not None and ends <= now
+
+
+def expires_at(entry: Json, rule: SectionUpkeep) -> datetime | None:
+    """Return when the entry expires, if it does."""
+    return None if rule.expires_field is None else moment(_member(entry, rule.expires_field))
 
 
 def verified_at(entry: Json, rule: SectionUpkeep) -> datetime | None:
@@ -53,8 +58,19 @@ def verified_at(entry: Json, rule: SectionUpkeep) -> datetime | None:
 
 def is_stale(entry: Json, rule: SectionUpkeep, now: datetime) -> bool:
     """Whether the last verification is too long ago. An entry without one is not stale."""
+    since = stale_at(entry, rule)
+    return since is not None and since <= now
+
+
+def stale_at(entry: Json, rule: SectionUpkeep) -> datetime | None:
+    """Return when the entry becomes stale, if it does."""
     verified = verified_at(entry, rule)
-    return rule.stale_after_days is not None and verified is not None and (now - verified).days >= rule.stale_after_days
+    if verified is None or rule.stale_after_days is None:
+        return None
+    try:
+        return verified + timedelta(days=rule.stale_after_days)
+    except OverflowError:
+        return None
 
 
 def confidence_of(entry: Json, rule: SectionUpkeep) -> float | None:

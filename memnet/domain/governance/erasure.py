@@ -16,8 +16,8 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, MalformedRequest
+from memnet.domain.core.job import MARKED, OF_USERS
 from memnet.domain.core.job import PENDING_MARKERS as JOB_MARKS
-from memnet.domain.core.job import QUEUES
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import StorageETag, UserScope, check_identifier
 from memnet.domain.core.timestamps import from_text, to_text
@@ -25,6 +25,7 @@ from memnet.domain.core.user_item import ItemKind
 from memnet.domain.events.event import PENDING_MARKERS as EVENT_MARKS
 from memnet.domain.events.index_layout import REGISTER, tenant_record
 from memnet.domain.governance.legal_hold import HoldTarget, tenant_prefix
+from memnet.domain.upkeep.marks import CHANGED, SHARDS, changed_of, read_due
 
 FENCES = "erasing/"
 CLEAN_SCANS = 2
@@ -142,16 +143,18 @@ Whose = UserScope | TenantScope
 
 
 def prefixes_of(scope: Whose) -> Sequence[str]:
-    """Return all prefixes of a user or tenant, a user's keys first: once deleted, sealed data is unreadable.
+    """Return the prefixes of a user or tenant, a user's keys first: once deleted, sealed data is unreadable.
 
-    A prefix without a slash at the end is the name of a single blob.
+    A prefix without a slash at the end is the name of a single blob. Due marks begin with a day, so none of these
+    prefixes has them; `is_of` knows them.
     """
     if isinstance(scope, TenantScope):
         tenant_id = scope.tenant_id
         return (
             scope.prefix,
             f"{EVENT_MARKS}{tenant_id}/",
-            *(f"{JOB_MARKS}{kind}/{tenant_id}/" for kind in QUEUES),
+            *(f"{JOB_MARKS}{kind}/{tenant_id}/" for kind in MARKED),
+            *(f"{CHANGED}{shard}/{tenant_id}/" for shard in SHARDS),
             tenant_prefix(tenant_id),
             f"{REGISTER}{tenant_record(tenant_id)}.json",
         )
@@ -160,7 +163,8 @@ def prefixes_of(scope: Whose) -> Sequence[str]:
         f"{scope.prefix}{ItemKind.KEYS}/",
         scope.prefix,
         f"{EVENT_MARKS}{whose}",
-        *(f"{JOB_MARKS}{kind}/{whose}" for kind in QUEUES),
+        *(f"{JOB_MARKS}{kind}/{whose}" for kind in OF_USERS),
+        changed_of(scope),
         HoldTarget(scope.tenant_id, scope.user_id).prefix,
     )
 
@@ -168,7 +172,13 @@ def prefixes_of(scope: Whose) -> Sequence[str]:
 def is_of(scope: Whose, name: str) -> bool:
     """Return whether the blob is the user's or tenant's. No name with "." or ".." segments is."""
     is_below = any(name.startswith(one) if one.endswith("/") else name == one for one in prefixes_of(scope))
-    return is_below and not {".", ".."} & set(name.split("/"))
+    return (is_below or _is_due(scope, name)) and not {".", ".."} & set(name.split("/"))
+
+
+def _is_due(scope: Whose, name: str) -> bool:
+    """Return whether the blob is a due mark of the user, or of a user of the tenant."""
+    mark = read_due(name)
+    return mark is not None and scope in (mark.scope, TenantScope(mark.scope.tenant_id))
 
 
 def user_of(scope: TenantScope, name: str) -> UserScope | None:
@@ -179,6 +189,8 @@ def user_of(scope: TenantScope, name: str) -> UserScope | None:
         case ["repairs", "events", scope.tenant_id, user_id, *_]:
             pass
         case ["repairs", "jobs", _, scope.tenant_id, user_id, *_]:
+            pass
+        case ["changed", _, scope.tenant_id, user_id, *_] | ["due", _, _, scope.tenant_id, user_id]:
             pass
         case _:
             return None

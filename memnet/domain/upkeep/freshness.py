@@ -10,7 +10,15 @@ from memnet.domain.core.json_patch import pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents.confidence import text_of
-from memnet.domain.documents.entry import confidence_of, evidence_of, is_stale, verified_at
+from memnet.domain.documents.entry import (
+    confidence_of,
+    entries_at,
+    evidence_of,
+    expires_at,
+    is_stale,
+    stale_at,
+    verified_at,
+)
 from memnet.domain.documents.pending_item import pending_item
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan
 from memnet.domain.upkeep.section_editor import ContentEditor
@@ -34,6 +42,18 @@ def plan_freshness(
             _downgrade(editor, rule, now, proposer)
         if len(editor.steps) == before:
             return editor.plan()
+
+
+def next_refresh(content: Json, rules: WriteRules, now: datetime) -> datetime | None:
+    """Return when the next entry of a content expires or becomes stale; None: no entry does."""
+    found = [
+        at
+        for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
+        for entry in entries_at(content, rule.section)
+        for at in (expires_at(entry, rule), stale_at(entry, rule))
+        if at is not None and at > now
+    ]
+    return min(found, default=None)
 
 
 def _downgrade(editor: ContentEditor, rule: SectionUpkeep, now: datetime, proposer: str) -> None:

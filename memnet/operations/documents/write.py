@@ -250,10 +250,12 @@ async def _current(
     """Return the remembered version, or else the stored one, or else the check of the fence that a creation needs."""
     if remembered is not None:
         return *remembered, None
-    if not isinstance(command.precondition, IfAbsent):
+    if command.dry_run:
         stored, checked = await documents.get(command.key), None
-    else:
+    elif isinstance(command.precondition, IfAbsent):
         stored, checked = await documents.get_or_check(command.key)
+    else:
+        stored, checked = await documents.get_to_change(command.key), None
     return stored, envelope.load(stored.data) if stored else None, checked
 
 

@@ -41,7 +41,7 @@ async def write_event(
         sensitive.check_event(event)
     stored, mark_id = place(event, scope), service.ids.new()
     layout = _read_layout(patience, service) if index else asyncio.sleep(0)
-    checked, _ = await asyncio.gather(service.events.check(scope), layout, return_exceptions=True)
+    checked, _ = await asyncio.gather(service.events.check_to_write(scope), layout, return_exceptions=True)
     if isinstance(checked, BaseException):
         raise checked
     created, marked = await asyncio.gather(

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from itertools import pairwise
 
-from memnet.domain.catalog.retention_policy import RetentionReport, has_expired, ruled_by
+from memnet.domain.catalog.retention_policy import Kind, RetentionReport, has_expired, ruled_by
 from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, HistoryCorrupt, MalformedRequest, MemnetError
 from memnet.domain.core.scope import DocumentKey, Json, UserScope
 from memnet.domain.core.timestamps import to_text
@@ -198,6 +198,8 @@ async def _expired(current: Envelope, history: StoredHistory, run: RetentionRun)
         raise HistoryCorrupt("A segment of the audit log is missing.", change_id=current.change_id(last))
     candidates = [one for one in firsts if run.policy.may_have_expired(started[one], run.as_of)]
     until = next((one for one in firsts if one not in candidates), last)
+    if until in firsts:
+        run.report.expires(run.policy.may_expire_at(started[until]))
     begins, profile_id = firsts[0], None
     if 1 < begins < until:
         baseline = await read_baseline(run.scope, current.doc_id, begins, audit=run.service.audit)
@@ -210,6 +212,7 @@ async def _expired(current: Envelope, history: StoredHistory, run: RetentionRun)
     ):
         profile_id = ruled_by(record, profile_id)
         if not has_expired(record, profile_id, run.policy, run.as_of):
+            run.report.expires(run.policy.expires_at(Kind.AUDIT, profile_id, record["timestamp"]))
             break
         following = record["sequence"] + 1
         if following in firsts or following == last:

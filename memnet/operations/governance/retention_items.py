@@ -53,6 +53,11 @@ class RetentionRun:
     service: Service
     report: RetentionReport = field(default_factory=RetentionReport)
 
+    def retain(self, tally: Tally, kind: Kind, profile_id: str | None, at: str) -> None:
+        """Count an item that has not expired, and note when it does."""
+        tally.retained += 1
+        self.report.expires(self.policy.expires_at(kind, profile_id, at))
+
 
 async def delete_expired(
     expired: Sequence[T], remove: Remove[T], tally: Tally, *, run: RetentionRun, count: Callable[[T], int] = lambda _: 1
@@ -112,7 +117,7 @@ async def _expired_snapshot(key: ItemKey, run: RetentionRun) -> _Expired | None:
         await _add_failed_replay(key, run)
         return None
     if replay.created_at > run.policy.last_due(Kind.SNAPSHOTS, replay.profile_id, run.as_of):
-        tally.retained += 1
+        run.retain(tally, Kind.SNAPSHOTS, replay.profile_id, replay.created_at)
         return None
     # In this order: a retry of the replay writes the snapshot again afterwards, and so changes its tag.
     stored = await records.read(key)
@@ -165,7 +170,7 @@ async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
         expired = []
         for replay, tag in found:
             if replay.updated_at > run.policy.last_due(Kind.JOBS, replay.profile_id, run.as_of):
-                tally.retained += 1
+                run.retain(tally, Kind.JOBS, replay.profile_id, replay.updated_at)
             elif not replay.finished or replay.replay_id in with_snapshot:
                 tally.blocked += 1
             else:
@@ -183,7 +188,7 @@ async def _retain_conflicts(run: RetentionRun, without_replay: set[str]) -> None
         expired = []
         for conflict, tag in found:
             if conflict.updated_at > run.policy.last_due(Kind.JOBS, conflict.profile_id, run.as_of):
-                tally.retained += 1
+                run.retain(tally, Kind.JOBS, conflict.profile_id, conflict.updated_at)
             elif conflict.status is ConflictStatus.OPEN or (
                 conflict.replay_id not in without_replay and await _may_continue(conflict, run.service.records)
             ):
@@ -215,7 +220,7 @@ async def _retain_dated(kind: ItemKind, run: RetentionRun) -> None:
             if at is None:
                 run.report.unreadable[kind.value] += 1
             elif at > last_due:
-                tally.retained += 1
+                run.retain(tally, Kind.JOBS, None, at)
             else:
                 expired.append(_Expired(key, None))
         await _delete(expired, kind, run)
@@ -284,15 +289,19 @@ async def retain_events(run: RetentionRun) -> None:
             stored = found[row.key]
             if stored is None:
                 run.report.unreadable["events"] += 1
-            elif _is_expired(stored, row, run):
+            elif (at := _counted_from(stored, row)) <= run.policy.last_due(*_rule(stored), run.as_of):
                 expired.append(row.key)
             else:
-                tally.retained += 1
+                run.retain(tally, *_rule(stored), at)
         await delete_expired(expired, remove, tally, run=run)
 
 
-def _is_expired(stored: StoredEvent, row: ListedEvent, run: RetentionRun) -> bool:
+def _rule(stored: StoredEvent) -> tuple[Kind, str | None]:
+    """Return the kind and the profile whose rule applies."""
     evidence = stored.event.evidence.members() if stored.event.evidence else {}
     named = evidence.get("profile_id")
-    last_due = run.policy.last_due(Kind.EVENTS, named if isinstance(named, str) else None, run.as_of)
-    return min(stored.event.timestamp, to_text(row.since)) <= last_due
+    return Kind.EVENTS, named if isinstance(named, str) else None
+
+
+def _counted_from(stored: StoredEvent, row: ListedEvent) -> str:
+    return min(stored.event.timestamp, to_text(row.since))

@@ -64,7 +64,7 @@ async def store_snapshot(
     stored, known, checked = await asyncio.gather(
         service.records.read(snapshot.key),
         service.records.read(replay_key(scope, snapshot.replay_id)),
-        service.records.check(scope),
+        service.records.check_to_write(scope),
     )
     if stored is not None:
         await _check_same(snapshot, stored, service.vault)

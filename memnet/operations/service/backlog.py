@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, InvalidIdentifier
-from memnet.domain.core.job import JobKind
+from memnet.domain.core.job import MARKED, JobKind
 from memnet.domain.core.metric import ERASURE_OLDEST_AGE, INDEX_LAG, REPLAY_OLDEST_AGE
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
@@ -88,7 +88,7 @@ async def get_statistics(service: Service, *, limit: int | None = MAX_MARKERS) -
     )
     return Statistics(
         now=service.clock.now(),
-        jobs={kind: jobs.get(kind, NOTHING) for kind in JobKind},
+        jobs={kind: jobs.get(kind, NOTHING) for kind in MARKED},
         events=unindexed.get(None, NOTHING),
         complete=all_jobs and all_events,
     )

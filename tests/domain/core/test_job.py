@@ -7,6 +7,7 @@ from memnet.domain.core.job import MAX_ID, QUEUES, Job, JobKind, dump, load, mes
 
 REPLAY = Job(JobKind.REPLAY, "t1", "u1", "r1")
 REINDEX = Job(JobKind.REINDEX, "t1", None, "i1")
+UPKEEP = Job(JobKind.UPKEEP, None, None, "due-0a")
 
 
 def test_every_kind_has_its_queue() -> None:
@@ -14,7 +15,7 @@ def test_every_kind_has_its_queue() -> None:
     assert len(set(QUEUES.values())) == len(JobKind)
 
 
-@pytest.mark.parametrize("job", [REPLAY, REINDEX])
+@pytest.mark.parametrize("job", [REPLAY, REINDEX, UPKEEP])
 def test_what_is_written_is_read(job: Job) -> None:
     assert load(dump(job)) == job
 
@@ -34,6 +35,7 @@ def test_a_job_is_readable_in_the_queue() -> None:
         b'{"kind":"replay","tenant_id":"../t","user_id":"u","job_id":"j"}',
         b'{"kind":"replay","tenant_id":7,"user_id":"u","job_id":"j"}',
         b'{"kind":"replay","tenant_id":"t","user_id":"u"}',
+        b'{"kind":"reindex","tenant_id":null,"user_id":null,"job_id":"j"}',
     ],
 )
 def test_what_is_no_job_is_said(data: bytes) -> None:
@@ -45,6 +47,15 @@ def test_a_tenants_job_is_about_no_user() -> None:
     assert session_id(REINDEX) == "t1"
     with pytest.raises(InvalidIdentifier):
         _ = REINDEX.scope
+
+
+def test_a_shard_has_a_session_that_no_tenant_can_have() -> None:
+    assert session_id(UPKEEP) == "upkeep:due-0a"
+    assert message_id(UPKEEP, 7) == "upkeep::due-0a:7"
+    with pytest.raises(InvalidIdentifier):
+        Job(JobKind.REINDEX, "upkeep:due-0a", None, "x")
+    with pytest.raises(InvalidIdentifier):
+        _ = UPKEEP.scope
 
 
 def test_a_message_id_identifies_the_job_and_the_attempt() -> None:

@@ -43,6 +43,7 @@ from memnet.domain.governance.erasure import (
 )
 from memnet.domain.governance.erasure_receipt import receipt_name, receipts_of
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
+from memnet.domain.upkeep.marks import DUE, changed_mark, due_mark
 from tests.domain.erasure_samples import WHOSE, erasure, found
 
 ONE = UserScope("t1", "u1")
@@ -66,7 +67,9 @@ def names_of(scope: UserScope) -> dict[str, str]:
         **{ItemKey(scope, kind, "a/b").blob_name: kind.value for kind in ItemKind},
         f"{scope.prefix}something/that/is-new": "something",
         f"{EVENT_MARKS}{whose}/e1/m1": "marks",
-        **{f"{JOB_MARKS}{kind}/{whose}/j1": "marks" for kind in JobKind},
+        **{f"{JOB_MARKS}{kind}/{whose}/j1": "marks" for kind in OF_USERS},
+        changed_mark(scope, NOW).blob_name: "marks",
+        due_mark(scope, NOW).blob_name: "marks",
         HoldKey(HoldTarget(scope.tenant_id, scope.user_id), 1).blob_name: "holds",
     }
 
@@ -74,7 +77,7 @@ def names_of(scope: UserScope) -> dict[str, str]:
 def test_every_blob_of_a_user_belongs_to_the_user_and_has_its_kind() -> None:
     for name, kind in names_of(ONE).items():
         assert is_of(ONE, name), name
-        assert any(name.startswith(prefix) for prefix in prefixes_of(ONE))
+        assert any(name.startswith(prefix) for prefix in prefixes_of(ONE)) != name.startswith(DUE)
         assert kind_of(ONE, name) == kind
     assert set(OF_USERS) <= set(JobKind)
 

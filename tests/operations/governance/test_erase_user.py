@@ -110,7 +110,10 @@ async def test_a_late_write_is_deleted_and_restarts_the_proof(world: Any) -> Non
 
     assert await world.run(watch=watch) is Erased.FINISHED
     assert world.stored(U1) == {}
-    assert dict((await world.status(erasure_id)).removed) == removed | {"replays": removed["replays"] + 1}
+    assert dict((await world.status(erasure_id)).removed) == removed | {
+        "replays": removed["replays"] + 1,
+        "marks": removed["marks"] + 1,
+    }
 
 
 async def test_new_data_after_an_erasure_starts_from_scratch(world: Any) -> None:

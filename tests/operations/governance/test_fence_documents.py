@@ -161,6 +161,7 @@ async def test_every_write_is_refused_under_any_condition(world: Any) -> None:
 async def test_a_commit_between_read_and_tombstone_is_overwritten(world: Any) -> None:
     made = await world.patch(U1, "first")
     made = await world.patch(U1, "second", IfMatch(made.etag))
+    await world.drain()
     await put_up(world)
 
     async def commit() -> None:

@@ -102,7 +102,7 @@ async def test_without_the_vault_a_write_is_refused_and_nothing_has_changed(serv
     watch.down = True
     with pytest.raises(VaultUnavailable):
         await service.patch(note("first"))
-    assert storage_of(service.documents).names() == []
+    assert storage_of(service.documents).names("tenants/") == []
     watch.down = False
     first = await service.patch(note("first"))
     await service.background.drain()
@@ -133,7 +133,7 @@ async def test_a_refused_write_and_a_dry_run_make_no_key(service: Service, watch
         await service.patch(note("x" * 100_000))
     result = await service.patch(note("only looked at"), dry_run=True)
     assert result.document is not None
-    assert storage_of(service.documents).names() == []
+    assert storage_of(service.documents).names("tenants/") == []
     assert watch.calls["MemoryTenantKeys.newest"] == 0
 
 
@@ -163,7 +163,7 @@ async def test_a_crash_between_the_key_and_the_commit_leaves_a_key_alone(service
     service.documents.put = crash  # type: ignore[method-assign]
     with pytest.raises(Crash):
         await service.patch(note("first"), idempotency_key="first")
-    assert storage_of(service.documents).names() == [data_keys_key(SCOPE).blob_name]
+    assert storage_of(service.documents).names("tenants/") == [data_keys_key(SCOPE).blob_name]
     service.documents.put = put  # type: ignore[method-assign]
     service.vault.cache.forget(SCOPE)  # type: ignore[union-attr]
     assert (await service.patch(note("first"), idempotency_key="first")).sequence == 1

@@ -14,11 +14,8 @@ from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.operations.upkeep import (
     MaintenanceResult,
     Outcome,
-    UpkeepReport,
     compact_document,
-    compact_documents,
     refresh_document,
-    refresh_documents,
 )
 from tests.domain.samples import CATALOG
 from tests.operations.service_scenario import ALPHA, BOB, DYNAMIC, STATIC
@@ -89,9 +86,11 @@ async def test_everybody_s_documents_are_compacted_once() -> None:
     for key in KEYS:
         await world.put_project([f"n{n}" for n in range(30)], key)
     await world.put_user(preferences=["a", "A"])
-    report = await compact_documents(**arguments(**world.ports))
-    assert report == UpkeepReport(listed=5, changed=5, entries=Counter({"trimmed": 24, "merged": 1}))
-    assert await compact_documents(**arguments(**world.ports)) == UpkeepReport(listed=5, untouched=5)
+    made = [one for key in (*KEYS, DYNAMIC) for one in await compact_document(key, **arguments(**world.ports))]
+    assert [one.outcome for one in made] == [Outcome.CHANGED] * 5
+    assert sum((Counter(counts(one)) for one in made), Counter()) == {"trimmed": 24, "merged": 1}
+    again = [one for key in (*KEYS, DYNAMIC) for one in await compact_document(key, **arguments(**world.ports))]
+    assert [one.outcome for one in again] == [Outcome.UNTOUCHED] * 5
     assert len(await world.told()) == 4
     await world.service.background.drain()
 
@@ -115,11 +114,12 @@ async def test_a_stale_fact_waits_and_is_confirmed_by_an_ordinary_patch_of_anoth
     assert [made.outcome for made in await refresh_document(DYNAMIC, **arguments(**world.ports))] == [Outcome.UNTOUCHED]
 
 
-async def test_all_documents_are_refreshed_and_entries_without_room_are_counted() -> None:
+async def test_entries_without_room_are_counted() -> None:
     world = Upkeep()
-    await world.put_project(["a", "a"])
     await world.put_user(durable_facts=[world.fact(f"f{n}", days=400) for n in range(31)])
-    report = await refresh_documents(**arguments(**world.ports))
-    assert report == UpkeepReport(listed=2, untouched=1, changed=1, kept_for_space=1, entries=Counter({"stale": 30}))
-    assert await refresh_documents(**arguments(**world.ports)) == UpkeepReport(listed=2, untouched=2, kept_for_space=1)
+    for outcome, stale in ((Outcome.CHANGED, {"stale": 30}), (Outcome.UNTOUCHED, {})):
+        [made] = await refresh_document(DYNAMIC, **arguments(**world.ports))
+        assert (made.outcome, counts(made)) == (outcome, stale)
+        assert made.plan is not None
+        assert made.plan.kept_for_space == 1
     await world.service.background.drain()

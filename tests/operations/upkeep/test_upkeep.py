@@ -10,20 +10,17 @@ import pytest
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.access import Reason
-from memnet.domain.core.errors import HistoryCorrupt, Unavailable, VaultUnavailable
-from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.errors import VaultUnavailable
+from memnet.domain.core.scope import DocumentKey
 from memnet.domain.upkeep.compaction import plan_compaction
-from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, Step, profiles_maintaining
+from memnet.domain.upkeep.maintenance import MaintenancePlan, profiles_maintaining
 from memnet.operations.history.verify_history import rebuild_documents
 from memnet.operations.upkeep import (
-    MaintenanceResult,
     Outcome,
-    UpkeepReport,
     maintain_document,
-    maintain_documents,
 )
 from tests.domain.samples import CATALOG
-from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service
+from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE
 from tests.operations.upkeep_scenario import Upkeep
 from tests.services import arguments, service_of
 
@@ -231,59 +228,3 @@ async def test_while_the_user_is_erased_it_is_postponed_without_a_word(
     assert (await world.service.head(ALPHA)).commit.etag == made.etag
     assert await world.told() == []
     assert caplog.records == []
-
-
-KEYS = [DocumentKey(UserScope("t1", f"u{n}"), "projects", "alpha.json") for n in range(5)]
-PLAN = MaintenancePlan([], (Step("/s", EntryAction.TRIMMED, "x"), Step("/s", EntryAction.MERGED, "y")), (), 3, {})
-
-
-async def filled() -> Service:
-    service = Service()
-    for key in KEYS:
-        await service.patch({"op": "add", "path": "/content/summary", "value": "s"}, key=key)
-    return service
-
-
-async def run(service: Service, maintain: Any) -> UpkeepReport:
-    return await maintain_documents(maintain, service_of(documents=service.documents, catalog=CATALOG))
-
-
-async def test_every_outcome_is_counted() -> None:
-    outcomes = dict(zip(KEYS, [*Outcome, None], strict=True))
-
-    async def maintain(key: Any) -> Any:
-        return [MaintenanceResult("p", "b", outcomes[key], PLAN)] if outcomes[key] else []
-
-    report = await run(await filled(), maintain)
-    assert (report.listed, report.untouched, report.changed, report.postponed, report.refused) == (5, 1, 1, 1, 1)
-    assert (report.entries, report.kept_for_space) == ({"trimmed": 1, "merged": 1}, 12)
-
-
-async def test_deleted_documents_and_those_without_rules_are_skipped() -> None:
-    service = await filled()
-    await service.replace(
-        {"profile": {}, "projects_index": []}, key=DocumentKey(KEYS[0].scope, "user", "user_static.json"),
-        binding_id="user_static", schema_id="memory.user.static",
-    )  # fmt: skip
-    await service.delete((await service.head(KEYS[1])).commit.etag, key=KEYS[1])
-    seen = []
-
-    async def maintain(key: Any) -> Any:
-        seen.append(key)
-        return []
-
-    assert (await run(service, maintain)).listed == 6
-    assert seen == [KEYS[0], *KEYS[2:]]
-
-
-async def test_one_that_fails_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    async def maintain(key: Any) -> Any:
-        if key in KEYS[:2]:
-            raise Unavailable if key == KEYS[0] else VaultUnavailable
-        if key == KEYS[2]:
-            raise HistoryCorrupt
-        return [MaintenanceResult("p", "b", Outcome.CHANGED)]
-
-    report = await run(await filled(), maintain)
-    assert (report.postponed, report.unreadable, report.changed) == (2, 1, 2)
-    assert "cannot be read" in caplog.text
