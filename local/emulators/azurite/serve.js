@@ -7,6 +7,7 @@ if (process.argv.includes("--inMemoryPersistence")) {
   // tens of thousands of them it answers nobody for minutes. In memory they are gone with the process anyway.
   require("azurite/dist/src/blob/utils/constants").DEFAULT_GC_INTERVAL_MS = 2 ** 31 - 1;
 }
+require("./listing");
 const { BlobServerFactory } = require("azurite/dist/src/blob/BlobServerFactory");
 
 async function main() {
