@@ -45,8 +45,8 @@ check: setup ## format, lint, types, import contracts, architecture rules
 infra: setup ## check the templates for Azure, without Azure; UPDATE=1 writes infra/plans
 	@$(BIN)/python -m local.infra_check $(if $(UPDATE),--update)
 
-bench: setup ## measure the API against the stock storage and search clients
-	@$(BIN)/python -m local.bench
+bench: setup ## measure the API against the stock storage and search clients; QUICK=1 for two minutes
+	@$(BIN)/python -m local.bench $(if $(QUICK),--quick)
 
 load: setup ## run a mixed load against the local stack: the knee, the limit and a soak; MINUTES=10
 	@$(BIN)/python -m local.bench.load --minutes $(or $(MINUTES),10)

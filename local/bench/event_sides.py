@@ -1,6 +1,5 @@
 """Events with the storage client and the search client as they come: what the service does with both, by hand."""
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -15,11 +14,10 @@ from local.bench import event_subject as subject
 from local.bench.subject import TENANT
 from local.stack.search_server import API_KEY
 from memnet.domain.core.scope import UserScope
-from memnet.domain.events.event import PENDING_MARKERS, Event, place
+from memnet.domain.events.event import Event, place
 from memnet.domain.events.event_search import EventQuery, IndexDocument, odata_filter
 
 BATCH = 1000
-TRIES_TO_SETTLE = 120
 
 
 class EventSide:
@@ -56,16 +54,6 @@ class EventSide:
         for start in range(first, count, BATCH):
             events = (subject.stored_event(number) for number in range(start, min(start + BATCH, count)))
             await self._index.upload_documents([IndexDocument(event).fields() for event in events])
-
-    async def settle(self) -> None:
-        """Wait until the service takes no more marks away, as it does behind its answers."""
-        before = -1
-        for _ in range(TRIES_TO_SETTLE):
-            marks = len([name async for name in self._container.list_blob_names(name_starts_with=PENDING_MARKERS)])
-            if marks in (0, before):
-                return
-            before = marks
-            await asyncio.sleep(0.5)
 
     async def _search(self, user: str) -> list[str]:
         """The same words, fields and filter as the service's."""

@@ -1,116 +1,100 @@
-"""The measurements as numbers, for a reader and for a machine."""
+"""The measurements as tables."""
 
 import os
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from local.bench.plan import CLIENTS, COMPARISONS, EVENT_CALLS, TARGETS, Samples, percentile
+from local.bench.figures import pair
 
-GROWTH_UNITS = {"size": "characters a document", "history": "changes a document", "users": "users with 4 documents"}
-EVENT_UNIT = "events of one tenant"
-CALLS = ("get", "patch", "assemble")
-CALLS_ON_EVENTS = tuple(name for call, against in EVENT_CALLS.items() for name in (call, f"stock {against}"))
+PACKAGES = ("azure-storage-blob", "azure-search-documents", "azure-core", "aiohttp", "uvloop", "uvicorn", "fastapi")
 
 
-def summarise(samples: Samples) -> dict[str, Any]:
-    """Milliseconds and ratios, ready for JSON."""
-    return {"environment": _environment(), "comparisons": _comparisons(samples), "growth": _growth(samples)}
-
-
-def _environment() -> dict[str, Any]:
-    packages = ("azure-storage-blob", "azure-search-documents", "azure-core", "aiohttp", "uvloop", "uvicorn", "fastapi")
+def environment() -> dict[str, Any]:
+    """Return what the figures depend on besides the service."""
     return {
         "python": platform.python_version(),
         "cpus": os.cpu_count(),
-        "packages": {package: version(package) for package in packages},
+        "packages": {package: version(package) for package in PACKAGES},
     }
 
 
-def _comparisons(samples: Samples) -> list[dict[str, Any]]:
-    rows = []
-    for baseline in dict.fromkeys(baseline for baseline, _, _ in samples.storage):
-        for comparison in COMPARISONS:
-            for clients in CLIENTS:
-                service = _figures(samples.service[comparison.name, clients])
-                storage = _figures(samples.storage[baseline, comparison.against, clients])
-                rows.append(
-                    {
-                        "call": comparison.name,
-                        "clients": clients,
-                        "baseline": f"{baseline}: {comparison.meaning}",
-                        "service_ms": service,
-                        "baseline_ms": storage,
-                        "ratio": {name: round(service[name] / storage[name], 2) for name in ("p50", "p95")},
-                        "target": TARGETS.get(comparison.name) if baseline == "stock client" else None,
-                    }
-                )
-    return rows
+def show(summary: Mapping[str, Any], console: Console) -> None:
+    """Print what was measured."""
+    _show_comparisons(summary["comparisons"], console)
+    _show_growth(summary["growth"], console)
+    _show_increments(summary["increments"], console)
+    _show_history(summary["history"], console)
 
 
-def _growth(samples: Samples) -> list[dict[str, Any]]:
-    places = dict.fromkeys((kind, value) for kind, value, _ in samples.growth)
-    return [
-        {
-            "grows": kind,
-            "value": value,
-            "service_ms": {call: _figures(samples.growth[kind, value, call]) for call in _calls(kind)},
-        }
-        for kind, value in places
-    ]
-
-
-def _calls(kind: str) -> tuple[str, ...]:
-    """What is measured while this grows."""
-    return CALLS_ON_EVENTS if kind == "events" else CALLS
-
-
-def _figures(seconds: list[float]) -> dict[str, Any]:
-    return {
-        "p50": round(percentile(seconds, 0.5) * 1000, 3),
-        "p95": round(percentile(seconds, 0.95) * 1000, 3),
-        "calls": len(seconds),
-    }
-
-
-def show(summary: dict[str, Any], console: Console) -> None:
-    """Print three tables: ratios, growth, and growth with events."""
-    ratios = Table(title="Milliseconds, p50 / p95, and service ÷ stock client")
-    for heading in ("call", "clients", "service", "against", "takes", "ratio p50", "ratio p95", "target"):
-        ratios.add_column(heading, justify="left" if heading in ("call", "against") else "right")
-    for row in summary["comparisons"]:
-        target = row["target"]
-        reached = target is None or row["ratio"]["p50"] <= target
-        ratios.add_row(
+def _show_comparisons(rows: list[dict[str, Any]], console: Console) -> None:
+    table = Table(title="Milliseconds and ratios, p50 / p95, and storage calls of the service per request")
+    right = ("clients", "pause", "service", "takes", "ratio")
+    for heading in ("call", "clients", "pause", "service", "against", "takes", "ratio", "target", "storage calls"):
+        table.add_column(heading, justify="right" if heading in right else "left")
+    for row in rows:
+        table.add_row(
             row["call"],
             str(row["clients"]),
-            _pair(row["service_ms"]),
+            f"{row['pause_ms']} ms" if row["pause_ms"] else "none",
+            pair(row["service_ms"]),
             row["baseline"],
-            _pair(row["baseline_ms"]),
-            f"[{'green' if reached else 'red'}]{row['ratio']['p50']:.2f}[/]",
-            f"{row['ratio']['p95']:.2f}",
-            "" if target is None else f"≤ {target} {'reached' if reached else 'missed'}",
+            pair(row["baseline_ms"]),
+            pair(row["ratio"]),
+            _target(row["ratio"], row["targets"]),
+            _calls(row["storage_calls"]),
         )
-    console.print(ratios)
-    growth = Table(title="How the service's calls grow, milliseconds, p50 / p95, one client")
-    for heading in ("with", *CALLS):
-        growth.add_column(heading, justify="left" if heading == "with" else "right")
-    events = Table(
-        title="How search and event write grow compared to the stock clients', milliseconds, p50 / p95, one client"
+    console.print(table)
+
+
+def _target(ratio: Mapping[str, float], targets: Mapping[str, float | None]) -> str:
+    judged = []
+    for name, most in targets.items():
+        if most is not None:
+            reached = ratio[name] <= most
+            judged.append(f"{name} ≤ {most:g} [{'green' if reached else 'red'}]{'reached' if reached else 'missed'}[/]")
+    return ", ".join(judged)
+
+
+def _calls(counts: Mapping[str, float]) -> str:
+    return " + ".join(f"{count:g} {kind}" for kind, count in counts.items() if count) or "none"
+
+
+def _show_growth(rows: list[dict[str, Any]], console: Console) -> None:
+    tables: dict[tuple[str, ...], Table] = {}
+    for row in rows:
+        calls = tuple(row["ms"])
+        if calls not in tables:
+            tables[calls] = Table("with", title="Growth, milliseconds, p50 / p95, one client")
+            for call in calls:
+                tables[calls].add_column(call, justify="right")
+        tables[calls].add_row(f"{row['value']:>7,} {row['grows']}", *(pair(row["ms"][call]) for call in calls))
+    for table in tables.values():
+        console.print(table)
+
+
+def _show_increments(found: Mapping[str, Any], console: Console) -> None:
+    console.print(
+        f"{found['increments']} increments of one document by {found['clients']} clients: {found['lost']} lost, "
+        f"{found['seconds']} s, {found['retries']} retries after 412; storage calls per increment: "
+        f"{_calls(found['storage_calls'])}."
     )
-    for heading in ("with", *CALLS_ON_EVENTS):
-        events.add_column(heading, justify="left" if heading == "with" else "right")
-    for row in summary["growth"]:
-        kind = row["grows"]
-        times = [_pair(row["service_ms"][call]) for call in _calls(kind)]
-        table, unit = (events, EVENT_UNIT) if kind == "events" else (growth, GROWTH_UNITS[kind])
-        table.add_row(f"{row['value']:>7,} {unit}", *times)
-    console.print(growth)
-    console.print(events)
 
 
-def _pair(figures: dict[str, Any]) -> str:
-    return f"{figures['p50']:.2f} / {figures['p95']:.2f}"
+def _show_history(found: Mapping[str, Any], console: Console) -> None:
+    table = Table("GET", "ms, p50 / p95", title=f"A document with {found['changes']:,} changes")
+    for name, ms in found["ms"].items():
+        table.add_row(name if name.startswith("bystander") else f"as_of {name}", pair(ms))
+    for call, ms in found["growth"].items():
+        table.add_row(f"{call} of the current version", pair(ms))
+    console.print(table)
+    for changes, blobs in found["audit_blobs"].items():
+        parts = ", ".join(f"{count} .{ending}" for ending, count in sorted(blobs.items()))
+        console.print(f"Audit blobs after {changes:,} changes: {sum(blobs.values()):,} ({parts}).")
+    console.print(f"Changes per second, one client: {found['changes_per_second']:g}.")
+    verify = found["verify"]
+    console.print(f"memnet audit verify: {verify['seconds']} s with its start, {_calls(verify['storage_calls'])}.")

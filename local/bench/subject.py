@@ -32,9 +32,14 @@ def document_url(user: str, binding: str) -> str:
     return f"{user_url(user)}/documents/{NAMESPACE}/{binding}.json"
 
 
+def user_prefix(user: str) -> str:
+    """How the names of a user's blobs begin."""
+    return f"tenants/{TENANT}/users/{user}/"
+
+
 def blob_name(user: str, binding: str) -> str:
     """The name of a document's blob."""
-    return f"tenants/{TENANT}/users/{user}/documents/{NAMESPACE}/{binding}.json"
+    return f"{user_prefix(user)}documents/{NAMESPACE}/{binding}.json"
 
 
 def creation(binding: str, chars: int) -> bytes:
@@ -48,17 +53,22 @@ def change(binding: str, number: int) -> bytes:
     return _patch(binding, "/content/notes/0", f"change {number} ".ljust(NOTE_CHARS, "x"))
 
 
+def count_to(number: int) -> bytes:
+    """The body of a PATCH that sets the counter of the first binding's document."""
+    return _patch(BINDINGS[0], "/content/count", number, "add")
+
+
 def assembly() -> bytes:
     """The body of a context:assemble that gets all four documents."""
     return _dump({"profile_id": PROFILE, "conversation_hint": {"text": "what do we know"}})
 
 
-def _patch(binding: str, path: str, value: Any) -> bytes:
+def _patch(binding: str, path: str, value: Any, op: str = "replace") -> bytes:
     return _dump(
         {
             "profile_id": PROFILE,
             "binding_id": binding,
-            "ops": [{"op": "replace", "path": path, "value": value}],
+            "ops": [{"op": op, "path": path, "value": value}],
             "reason": "live_update",
             "evidence": {"conversation_id": "c1", "message_ids": ["m1"]},
         }
@@ -83,7 +93,7 @@ def _profile() -> dict[str, Any]:
         }
         for number, binding in enumerate(BINDINGS)
     ]
-    rules = {binding: ["/notes"] for binding in BINDINGS}
+    rules = {binding: ["/notes", "/count"] for binding in BINDINGS}
     return {"profile_id": PROFILE, "document_bindings": bindings, "writable_path_rules": rules}
 
 
@@ -95,5 +105,8 @@ def _schema() -> dict[str, Any]:
         "type": "object",
         "required": ["notes"],
         "additionalProperties": False,
-        "properties": {"notes": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 1000}}},
+        "properties": {
+            "notes": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 1000}},
+            "count": {"type": "integer"},
+        },
     }

@@ -15,7 +15,9 @@ from typing import Any
 
 import uvloop
 
-from local.bench.sides import ServiceSide, StockSide
+from local.bench.raw_side import RawSide
+from local.bench.service_side import ServiceSide
+from local.bench.stock_side import StockSide
 
 
 class WorkerFailed(Exception):
@@ -26,7 +28,7 @@ class Worker:
     """The other end: starts the process and sends it commands."""
 
     def __init__(self, **side: Any) -> None:
-        """`side` holds `kind` (service or stock), `loop` (asyncio or uvloop) and what that side needs."""
+        """`side` holds `kind` (service, stock or raw), `loop` (asyncio or uvloop) and what that side needs."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "local.bench.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -59,7 +61,7 @@ class Worker:
             self._process.communicate()
 
 
-async def _work(side: ServiceSide | StockSide) -> None:
+async def _work(side: ServiceSide | StockSide | RawSide) -> None:
     while line := await asyncio.to_thread(sys.stdin.readline):
         task = json.loads(line)
         try:
@@ -67,13 +69,15 @@ async def _work(side: ServiceSide | StockSide) -> None:
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
-    if isinstance(side, StockSide):
+    if not isinstance(side, ServiceSide):
         await side.close()
 
 
 async def _main(side: dict[str, Any]) -> None:
     if side["kind"] == "service":
         await _work(ServiceSide(side["url"], side["token"]))
+    elif side["kind"] == "raw":
+        await _work(RawSide(side["url"]))
     else:
         await _work(StockSide(side["url"], side["search_url"]))
 

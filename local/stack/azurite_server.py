@@ -40,12 +40,13 @@ class Azurite(Emulator):
     account_name = ACCOUNT_NAME
     account_key = ACCOUNT_KEY
 
-    def __init__(self, *, log: Path, directory: Path | None = None) -> None:
-        """Keep the data in `directory`; None: in memory."""
+    def __init__(self, *, log: Path, directory: Path | None = None, access_log: bool = False) -> None:
+        """Keep the data in `directory`; None: in memory. With `access_log`, `log` gets a line for each request."""
         if not (PACKAGE / "node_modules" / "azurite").is_dir():
             raise StackError("Azurite is missing: run `make setup`.")
         port = ReservedPort()
-        command = [str(node()), str(PACKAGE / "serve.js"), "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
+        command = [str(node()), str(PACKAGE / "serve.js"), "--disableTelemetry", "--skipApiVersionCheck"]
+        command += [] if access_log else ["--silent"]
         command += ["--blobHost", "127.0.0.1", "--blobPort", str(port.number)]
         command += ["--inMemoryPersistence"] if directory is None else ["--location", str(directory)]
         super().__init__(Child("azurite", command, environment={}, log=log), port)

@@ -54,6 +54,7 @@ class Stack:
         container: str = CONTAINER,
         through: Callable[[str], str] | None = None,
         workers: int = 1,
+        storage_log: bool = False,
     ) -> None:
         """Describe a stack; nothing runs yet.
 
@@ -62,6 +63,7 @@ class Stack:
         `account_url` is that of a running Azurite to use instead of an own one; take a fresh `container`.
         `through` turns the container's URL into the one the service gets, such as `FaultProxy.through`.
         `workers` is how many worker processes run; each takes several users at a time.
+        `storage_log` makes the stack's own Azurite write a line for each request to log/azurite.log.
         """
         self._given_directory = directory
         self._in_memory = in_memory
@@ -73,6 +75,7 @@ class Stack:
         self._container = container
         self._through = through or (lambda url: url)
         self._wanted_workers = workers
+        self._storage_log = storage_log
         self.workers: list[WorkerHost] = []
         self._parts = ExitStack()
         self._children: list[Child] = []
@@ -118,7 +121,9 @@ class Stack:
     def _start_what_the_service_needs(self) -> None:
         """All at once: each takes its time."""
         if not self._shared:
-            self.azurite = Azurite(log=self._log("azurite"), directory=self._data("azurite"))
+            self.azurite = Azurite(
+                log=self._log("azurite"), directory=self._data("azurite"), access_log=self._storage_log
+            )
             self._launch(self.azurite)
             self.account_url = self.azurite.account_url
         self.search = SearchEmulator(log=self._log("search"), directory=self._data("search"))

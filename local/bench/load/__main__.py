@@ -15,12 +15,12 @@ from typing import Any
 import uvloop
 from rich.console import Console
 
+from local.bench.figures import percentile
 from local.bench.load.driver import Driver
 from local.bench.load.findings import Step, is_over, knee
 from local.bench.load.gauges import Gauges, NoGauges
 from local.bench.load.mix import Failed
 from local.bench.load.report import show, summarise
-from local.bench.plan import percentile
 from local.bench.subject import TENANT, write_catalog
 from local.stack.process import StackError
 from local.stack.stack import NO_UPKEEP, Stack, running_stack

@@ -8,11 +8,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from local.bench.figures import percentile
 from local.bench.load.driver import Tally
 from local.bench.load.findings import OBJECTIVE, Budget, Step, growth, knee, limit
 from local.bench.load.gauges import MIB, OTHERS
 from local.bench.load.mix import WEIGHTS
-from local.bench.plan import percentile
 
 TARGETS_MS = {"read": 150, "patch": 300}
 """The specification's p95."""

@@ -8,6 +8,7 @@ if (process.argv.includes("--inMemoryPersistence")) {
   // bytes are gone with the process anyway.
   require("azurite/dist/src/blob/utils/constants").DEFAULT_GC_INTERVAL_MS = 2 ** 31 - 1;
 }
+require("./listing");
 const { BlobServerFactory } = require("azurite/dist/src/blob/BlobServerFactory");
 
 async function main() {
