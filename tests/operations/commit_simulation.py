@@ -128,6 +128,7 @@ class Process:
     async def get_or_check(self, key: DocumentKey) -> tuple[StoredBlob | None, None]:
         """No user is being erased."""
         return await self.get(key), None
+
     async def get_to_change(self, key: DocumentKey) -> StoredBlob | None:
         return await self.get(key)
 
