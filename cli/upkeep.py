@@ -12,7 +12,7 @@ from cli.output import document_of, exit_unless
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.maintenance import EntryAction
-from memnet.operations.documents.outbox import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_user
 from memnet.operations.upkeep import MaintenanceResult, Outcome, compact_document, refresh_document
 from memnet.paging import rows
 from memnet.service import Service
@@ -102,15 +102,15 @@ def outbox() -> None:
 
 
 @outbox.command()
-def flush() -> None:
-    """Copy waiting audit records to the audit log, once, and trim the documents.
+@user_options
+def flush(scope: UserScope) -> None:
+    """Copy a user's waiting audit records to the audit log, and store missing baselines.
 
-    A worker does the same every few minutes. Documents written within the last minute are skipped. Exits with 0, or 1
-    if a record was altered or the storage failed.
+    A worker does the same regularly. Exits with 0, or 1 if a record was altered or the storage failed.
     """
-    report = storage.run(sweep_outboxes)
+    report = storage.run(partial(sweep_user, scope))
     click.echo(
-        f"{report.listed} documents listed, {report.trimmed} trimmed, {report.postponed} postponed, "
-        f"{report.broken} broken"
+        f"{report.listed} documents listed, {report.swept} swept, {report.baselines} baselines stored, "
+        f"{report.postponed} postponed, {report.broken} broken"
     )
     exit_unless(not report.broken)
