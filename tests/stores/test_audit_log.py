@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -334,7 +335,7 @@ async def test_neighbours_do_not_meet(audit: Any, neighbour: Any) -> None:
 
 @pytest.mark.parametrize("doc_id", ["", "..", "../../u2/audit/d", "a/b", "a?b", "a%2Fb", "a#b"])
 async def test_a_document_id_cannot_lead_elsewhere(audit: Any, doc_id: str) -> None:
-    calls = [
+    calls: list[Callable[[], Awaitable[object]]] = [
         lambda: audit.read(SCOPE, doc_id, 1),
         lambda: audit.append(SCOPE, doc_id, Batch(START, NOW, 1, b"{}\n")),
         lambda: audit.history(SCOPE, doc_id),
