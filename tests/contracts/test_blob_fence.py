@@ -78,10 +78,10 @@ def asked(server: ScriptedServer) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_creation_is_dated_before_the_look_at_the_fence(kind: str) -> None:
-    async with against(ABSENT, CREATED) as (blobs, server):
+    async with against(ABSENT, CREATED, CREATED) as (blobs, server):
         before = server.clock.now()
         await writes(stores_over(blobs), ONE, "a")[kind]()
-        (look, look_path), (put, put_path) = asked(server)
+        (look, look_path), (put, put_path), *_ = asked(server)
         assert (look, look_path, put) == ("GET", FENCE, "PUT")
         assert put_path != FENCE
         headers = server.asked[1][1]
@@ -162,8 +162,8 @@ async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() ->
 async def test_what_retention_removes_is_dated_when_it_was_known_to_be_over() -> None:
     async with against(answer(202)) as (blobs, server):
         stores, known_at = stores_over(blobs), server.clock.now() - timedelta(minutes=7)
-        await stores.audit.delete(ONE, "d-1", known_at=known_at)
-        await stores.audit.delete_baseline(ONE, "d-1", known_at=known_at)
+        await stores.audit.delete(ONE, "d-1", 1, known_at=known_at)
+        await stores.audit.delete(ONE, "d-1", 2, known_at=known_at, baseline=True)
         await stores.events.delete(EventKey(ONE, "e1"), known_at=known_at)
         await stores.records.delete(ItemKey(ONE, ItemKind.REPLAYS, "r1"), known_at=known_at)
         assert [method for method, _ in asked(server)] == ["DELETE"] * 4
