@@ -311,7 +311,6 @@ async def fill(audit: AuditLog, scope: UserScope, doc_id: str, *firsts: int) -> 
 async def test_histories_are_listed_by_document_with_segments_and_baselines(audit: Any) -> None:
     await fill(audit, SCOPE, "d", 1, 9, 10)
     await fill(audit, SCOPE, "d-1", 7)
-    storage_of(audit).overwrite(f"{SCOPE.prefix}audit/d/other", b"")
     d = StoredHistory({1: "s1", 9: "s9", 10: "s10"}, frozenset({9, 10}))
     assert await audit.histories(SCOPE) == {"d": d, "d-1": StoredHistory({7: "s7"}, frozenset({7}))}
     assert await audit.histories(SCOPE, "d") == {"d": d}
