@@ -11,13 +11,15 @@ from azure.core.exceptions import HttpResponseError
 
 from memnet.adapters.azure.blob_storage import WHOLE_BODY_BYTES, AzureBlobStorage, open_container
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.errors import HistoryCorrupt, Unavailable
 from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.documents.audit_segments import START, Batch
 from memnet.domain.documents.envelope import DocumentSummary
 from memnet.ports import StoreConflict
-from memnet.stores import Blobs, DocumentStore
+from memnet.stores import AuditLog, Blobs, DocumentStore
 from tests.contracts.conftest import Place
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, scripted_server, serving
+from tests.operations.vault_scenario import VaultWorld
 
 KEY = base64.b64encode(b"key").decode()
 SCOPE = UserScope("t1", "u1")
@@ -26,6 +28,7 @@ SUMMARY = DocumentSummary(
     etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False
 )
 TAG = StorageETag('"0x1"')
+LINE = Batch(START, "2026-01-01T00:00:00.000000Z", 1, b"{}\n")
 
 
 @asynccontextmanager
@@ -182,10 +185,19 @@ async def test_a_document_that_went_away_is_forgotten() -> None:
         assert documents.recall(DOCUMENT) is None
 
 
+async def test_a_segment_that_vanished_between_refusal_and_look_is_no_success() -> None:
+    absent = answer(404, "BlobNotFound")
+    refused = [answer(409, "BlobAlreadyExists"), answer(412, "AppendPositionConditionNotMet")]
+    async with against(absent, *refused, absent, absent) as (container, server):
+        with pytest.raises(HistoryCorrupt):
+            await AuditLog(blobs_in(container), VaultWorld().vault).append(SCOPE, "d", LINE)
+        assert [asked[0].partition(" ")[0] for asked in server.asked] == ["GET", "PUT", "PUT", "GET", "GET"]
+
+
 async def test_blobs_that_are_no_documents_are_not_listed(place: Place, container: AzureBlobStorage) -> None:
     documents = store(container)
     await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=None)
-    await container.put(f"{SCOPE.prefix}audit/d/000000000001.json", b"{}", replaces=None)
+    await AuditLog(blobs_in(container), VaultWorld().vault).append(SCOPE, "d", LINE)
     metadata = {"etag": "e", "sequence": "1", "updated_at": "t", "size": "1", "deleted": "false"}
     for name in ("tenants/t1/users/u1/documents/user/_x", "tenants/t1/users/u1/documents/user", "tenants/x"):
         await place.client.upload_blob(name, b"", metadata=metadata)

@@ -229,8 +229,8 @@ async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() ->
 async def test_what_retention_removes_is_dated_when_it_was_known_to_be_over() -> None:
     async with against(answer(202)) as (blobs, server):
         stores, known_at = stores_over(blobs), server.clock.now() - timedelta(minutes=7)
-        await stores.audit.delete(ONE, "d", 1, known_at=known_at)
-        await stores.audit.delete(ONE, "d", 257, known_at=known_at, baseline=True)
+        await stores.audit.delete(ONE, "d-1", 1, known_at=known_at)
+        await stores.audit.delete(ONE, "d-1", 2, known_at=known_at, baseline=True)
         await stores.events.delete(EventKey(ONE, "e1"), known_at=known_at)
         await stores.records.delete(ItemKey(ONE, ItemKind.REPLAYS, "r1"), known_at=known_at)
         assert [method for method, _ in asked(server)] == ["DELETE"] * 4
