@@ -162,7 +162,7 @@ class History:
             self.decide(command, head),
             now=now,
             new_doc_id="doc-1",
-            carried=(),
+            flushed=len(self.versions),
             sealing=Sealing(self.data_key or DATA_KEY, salt, salt[-NONCE_BYTES:]),
         )
         self.versions.append(dump(version))
@@ -207,7 +207,7 @@ def version_with(rules: WriteRules, content: Json) -> Envelope:
     """A first version that was put in place whatever the rules say of its content."""
     made = decide_replacement(replace_command(content), LENIENT, None)
     version = commit.next_version(
-        None, replace_command(content), made, now=NOW, new_doc_id="doc-1", carried=(), sealing=SEALING
+        None, replace_command(content), made, now=NOW, new_doc_id="doc-1", flushed=0, sealing=SEALING
     )
     members = orjson.loads(dump(version))
     members |= {"schema_id": rules.schema.schema_id, "schema_version": rules.schema.version}

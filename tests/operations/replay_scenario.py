@@ -27,7 +27,7 @@ from memnet.domain.events.event import EventKey
 from memnet.domain.replay.conflict import Conflict, Versions
 from memnet.domain.replay.replay import Replay
 from memnet.domain.replay.snapshot import Conversation
-from memnet.operations.documents.outbox import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_user
 from memnet.operations.documents.write import patch_document, replace_document
 from memnet.operations.replay.conflicts import attempt_conflict, list_conflicts
 from memnet.operations.replay.jobs import get_replay
@@ -303,7 +303,7 @@ class World:
     async def history(self, key: DocumentKey) -> list[dict[str, Any]]:
         """The audit records of a document, the chain of which is checked up to the document itself."""
         await self.background.drain()
-        await sweep_outboxes(self.service, quiet=timedelta(0))
+        await sweep_user(SCOPE, self.service)
         stored = await self.documents.get(key)
         if stored is None:
             return []

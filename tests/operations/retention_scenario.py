@@ -17,7 +17,7 @@ from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import Event, EventKey
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.replay.snapshot import snapshot_key
-from memnet.operations.documents.outbox import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_user
 from memnet.operations.documents.read import get_document
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.legal_holds import place_hold, release_hold
@@ -163,7 +163,7 @@ class RetentionWorld(World):
         await read_snapshot(SCOPE, "c1", snapshot_id, actor=LEGAL, vault=self.vault)
 
     async def sweep(self) -> None:
-        await sweep_outboxes(self.service, quiet=timedelta(0))
+        await sweep_user(SCOPE, self.service)
 
     async def rebuilt(self) -> dict[DocumentKey | None, History]:
         found = await rebuilt_histories(SCOPE, documents=self.documents, audit=self.audit)

@@ -1,6 +1,7 @@
 """The operations on memory adapters: a frozen clock, ids in order, stores that count their calls and can go down."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -17,6 +18,7 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_segments import Batch
 from memnet.domain.documents.commands import (
     DeleteDocument,
     IfAbsent,
@@ -89,25 +91,42 @@ class CountingAudit(AuditLog):
         self.calls: Counter[str] = Counter()
         self.down = False
 
-    async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
-        self.calls["append"] += 1
-        if self.down:
-            raise Unavailable(dependency="audit")
-        await super().append(scope, change_id, data)
+    async def flush(self, scope: UserScope, current: Envelope, *, read_first: bool = False) -> None:
+        self._call("flush")
+        await super().flush(scope, current, read_first=read_first)
 
-    async def read(self, scope: UserScope, change_id: str) -> bytes | None:
-        self.calls["read"] += 1
+    async def check(self, scope: UserScope, current: Envelope) -> None:
+        self._call("check")
+        await super().check(scope, current)
+
+    async def append(self, scope: UserScope, doc_id: str, batch: Batch) -> None:
+        self._call("append")
+        await super().append(scope, doc_id, batch)
+
+    async def read(self, scope: UserScope, doc_id: str, first: int) -> Sequence[Record] | None:
+        self._call("read")
+        return await super().read(scope, doc_id, first)
+
+    def _call(self, name: str) -> None:
+        self.calls[name] += 1
         if self.down:
             raise Unavailable(dependency="audit")
-        return await super().read(scope, change_id)
 
     def tamper(self, scope: UserScope, change_id: str, data: bytes | None) -> None:
-        """Replace or delete a record directly in the storage."""
-        name = f"{scope.prefix}audit/{change_id}.json"
-        storage_of(self).drop(name)
-        self._known.pop(name, None)
-        if data is not None:
-            storage_of(self).overwrite(name, data)
+        """Replace the line of a record directly in the storage, with an empty one if there is no data."""
+        storage, folder = storage_of(self), f"{scope.prefix}audit/{change_id[:-13]}"
+        sequence = int(change_id[-12:])
+        name = [name for name in storage.names(f"{folder}/") if name.endswith(".jsonl") and _first(name) <= sequence][
+            -1
+        ]
+        lines = storage.data(name).split(b"\n")
+        lines[sequence - _first(name)] = data or b""
+        storage.overwrite(name, b"\n".join(lines))
+        self._flushed.pop(folder, None)
+
+
+def _first(name: str) -> int:
+    return int(name.rpartition("/")[2].partition(".")[0])
 
 
 @dataclass
