@@ -52,6 +52,18 @@ class StoredHistory:
         return next(iter(self.segments), 1)
 
 
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """Versions of one document that the next append takes together."""
+
+    version: Envelope
+    """The newest of them: its outbox holds the records of all."""
+    first: int
+    """The oldest of them."""
+    known_at: datetime
+    is_done: bool = False
+
+
 class AuditLog:
     """The segments and the baselines. Reads are strongly consistent.
 
@@ -63,41 +75,58 @@ class AuditLog:
         """`vault` holds the keys that seal records; `known_limit` bounds how many documents the process remembers."""
         self.vault = vault
         self._blobs = blobs
-        self._flushed: OrderedDict[str, int] = OrderedDict()
+        self._flushed: OrderedDict[str, tuple[int, str]] = OrderedDict()
         self._known_limit = known_limit
-        self._waiting: dict[str, tuple[Envelope, datetime]] = {}
+        self._waiting: dict[str, _Waiting] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def flushed(self, scope: UserScope, doc_id: str) -> int:
-        """Return a change up to which this process knows that all records are stored; 0 if it knows of none."""
-        return self._flushed.get(_folder(scope, doc_id), 0)
+    def flushed(self, scope: UserScope, current: Envelope) -> int:
+        """Return a change up to which this process knows that all records are stored; 0 if it knows of none.
+
+        The document may have been restored from an archive since, with other changes under the same numbers. So the
+        hash of the last flushed record must be one that `current` continues from.
+        """
+        sequence, record_hash = self._flushed.get(_folder(scope, current.doc_id), (0, ""))
+        commit = current.commit
+        hashes = {record["sequence"] - 1: record["previous_record_hash"] for record in commit.outbox}
+        hashes[commit.sequence] = commit.record_hash
+        return sequence if hashes.get(sequence) == record_hash else 0
 
     async def flush(self, scope: UserScope, current: Envelope, *, read_first: bool = False) -> None:
         """Append the records in the outbox of a committed version that are not stored yet.
 
         One append runs per document and process; the records of versions that are committed meanwhile follow together
-        in the next one. `read_first` reads the segment before it appends to it, for a caller that expects no gap.
+        in the next one. `read_first` reads the segment before it appends to it, for a caller that expects no gap. Pass
+        only a version that was just read or written: an older one might restore a segment that retention has removed.
 
         The requests are dated with this call: the storage refuses them 15 minutes later, when a retention run or an
         erasure may have removed the segment. Raises ErasureRunning, TenantEnded, Unavailable; HistoryCorrupt: the
         segment is missing or holds other bytes, or the version is not current.
         """
-        folder = _folder(scope, current.doc_id)
+        folder, sequence = _folder(scope, current.doc_id), current.commit.sequence
         waiting = self._waiting.get(folder)
-        if waiting is None or waiting[0].commit.sequence < current.commit.sequence:
-            self._waiting[folder] = current, self._blobs.clock.now()
+        if waiting is None:
+            waiting = self._waiting[folder] = _Waiting(current, sequence, self._blobs.clock.now())
+        elif waiting.version.commit.sequence < sequence:
+            waiting.version = current
+        else:
+            waiting.first = min(waiting.first, sequence)
         async with self._lock(folder):
-            if self.flushed(scope, current.doc_id) >= current.commit.sequence:
+            if waiting.is_done:
                 return
-            newest, dated = self._waiting.pop(folder, (current, self._blobs.clock.now()))
-            for batch in _unflushed_batches(newest, self.flushed(scope, current.doc_id)):
-                await self._append(scope, newest.doc_id, batch, dated, read_first=read_first)
-                self._remember(folder, batch.last)
+            # Versions that arrive from now on wait for the next append.
+            if self._waiting.get(folder) is waiting:
+                del self._waiting[folder]
+            await self._flush(scope, waiting, read_first=read_first)
+            waiting.is_done = True
+            self._remember(folder, waiting.version)
 
     async def check(self, scope: UserScope, current: Envelope) -> None:
-        """Raise the HistoryCorrupt that `flush` would raise, and write nothing. Raises Unavailable."""
-        for batch in _unflushed_batches(current, self.flushed(scope, current.doc_id)):
+        """Raise the error that `flush` would raise, and write nothing."""
+        for batch in _batches_after(current, self.flushed(scope, current)):
             stored = await self._blobs.data(segment_name(scope, current.doc_id, batch.position.first))
+            if stored is None:
+                await self._blobs.check(scope)
             if stored is not None or batch.position.offset:
                 _missing(stored or b"", current.doc_id, batch)
 
@@ -166,6 +195,27 @@ class AuditLog:
     def _lock(self, folder: str) -> asyncio.Lock:
         return self._locks.setdefault(folder, asyncio.Lock())
 
+    async def _flush(self, scope: UserScope, waiting: _Waiting, *, read_first: bool) -> None:
+        version, dated = waiting.version, waiting.known_at
+        flushed = self.flushed(scope, version)
+        missing = _batches_after(version, flushed)
+        if flushed < waiting.first - 1 and not read_first:
+            # Usually the process that committed the records before has flushed them. An append proves it: its offset is
+            # the length of the segment, and records are appended in order.
+            own = _batches_after(version, waiting.first - 1)
+            if own[0].position.offset:
+                read_first = not await self._append_at(scope, version.doc_id, own[0], dated)
+                missing = missing if read_first else own[1:]
+        for batch in missing:
+            await self._append(scope, version.doc_id, batch, dated, read_first=read_first)
+
+    async def _append_at(self, scope: UserScope, doc_id: str, batch: Batch, dated: datetime) -> bool:
+        name = segment_name(scope, doc_id, batch.position.first)
+        try:
+            return await self._blobs.storage.append(name, batch.data, offset=batch.position.offset, known_at=dated)
+        except StoreConflict:
+            return False
+
     async def _append(
         self, scope: UserScope, doc_id: str, batch: Batch, dated: datetime, *, read_first: bool = False
     ) -> None:
@@ -193,8 +243,8 @@ class AuditLog:
                 await self._blobs.check(scope)
                 raise HistoryCorrupt("A segment of the audit log is missing.", change_id=change_id(doc_id, batch.last))
 
-    def _remember(self, folder: str, sequence: int) -> None:
-        self._flushed[folder] = sequence
+    def _remember(self, folder: str, flushed: Envelope) -> None:
+        self._flushed[folder] = flushed.commit.sequence, flushed.commit.record_hash
         self._flushed.move_to_end(folder)
         if len(self._flushed) > self._known_limit:
             self._flushed.popitem(last=False)
@@ -214,7 +264,7 @@ def baseline_name(scope: UserScope, doc_id: str, first: int) -> str:
     return f"{_folder(scope, doc_id)}/{first:012d}.json"
 
 
-def _unflushed_batches(current: Envelope, flushed: int) -> Sequence[Batch]:
+def _batches_after(current: Envelope, flushed: int) -> Sequence[Batch]:
     records = current.commit.outbox
     missing = unflushed(current, flushed)
     if not missing:

@@ -123,7 +123,7 @@ class Watched:
 
     def __getattr__(self, method: str) -> Any:
         inner = getattr(self._port, method)
-        if method in ("recall", "is_flushed", "vault"):
+        if method in ("recall", "flushed", "vault"):
             return inner
 
         async def call(*arguments: Any, **named: Any) -> Any:
@@ -310,7 +310,6 @@ class World:
         head = envelope.load(stored.data)
         fold, records = Fold(head.doc_id), []
         for sequence in range(1, head.commit.sequence + 1):
-            assert await self.audit.read(key.scope, head.change_id(sequence)) is not None
             (record,) = await read_records(key.scope, head, sequence, sequence, audit=self.audit)
             fold.take(record)
             records.append(record)

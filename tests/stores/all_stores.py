@@ -8,6 +8,7 @@ from functools import partial
 from memnet.domain.core.job import OF_USERS, Job
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.documents.audit_segments import START, Batch
 from memnet.domain.documents.envelope import DocumentSummary
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.erasure import Found, Whose
@@ -28,7 +29,7 @@ from tests.operations.vault_scenario import VaultWorld
 
 DATA = '{"who":"naïve 文档 🙂"}'.encode()
 SUMMARY = DocumentSummary(
-    etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False, outbox=1
+    etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False
 )
 Write = Callable[[], Awaitable[object]]
 
@@ -71,8 +72,8 @@ def writes(stores: Stores, scope: UserScope, name: str) -> dict[str, Write]:
     event = EventKey(scope, name)
     return {
         "document": lambda: stores.documents.put(document_of(scope, name), DATA, SUMMARY, replaces=None),
-        "audit": lambda: stores.audit.append(scope, name, DATA),
-        "baseline": lambda: stores.audit.append_baseline(scope, name, DATA),
+        "audit": lambda: stores.audit.append(scope, name, Batch(START, "2026-01-01T00:00:00.000000Z", 1, DATA)),
+        "baseline": lambda: stores.audit.create_baseline(scope, name, 2, DATA),
         "event": lambda: stores.events.create(event, DATA),
         "event mark": lambda: stores.events.mark(event, "m1"),
         **{

@@ -16,7 +16,7 @@ from tests.memory_blobs import storage_of
 
 NAME = TextName(TextKind.PROFILE, "p-1", "1.0.0")
 KEY = DocumentKey(UserScope("t1", "u1"), "n", "d.json")
-SUMMARY = DocumentSummary(ETag('"1-0"'), 1, "2026-02-14T20:00:00.000000Z", 2, deleted=False, outbox=0)
+SUMMARY = DocumentSummary(ETag('"1-0"'), 1, "2026-02-14T20:00:00.000000Z", 2, deleted=False)
 
 
 async def test_a_text_is_created_once_and_stays(documents: DocumentStore) -> None:

@@ -16,7 +16,7 @@ SCOPE = UserScope("t1", "u1")
 KEY = DocumentKey(SCOPE, "user", "static")
 DATA = '{"text":"naïve 文档 🙂\\u0000"}'.encode()
 SUMMARY = DocumentSummary(
-    etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False, outbox=1
+    etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False
 )
 
 
@@ -77,7 +77,7 @@ async def test_list_is_in_name_order_with_what_put_said(documents: Any) -> None:
 
 async def test_list_says_what_the_last_put_said(documents: Any) -> None:
     tag = await create(documents, KEY)
-    summary = replace(SUMMARY, etag=ETag('"e-2"'), sequence=2, size=0, deleted=True, outbox=0)
+    summary = replace(SUMMARY, etag=ETag('"e-2"'), sequence=2, size=0, deleted=True)
     await documents.put(KEY, b"", summary, replaces=tag)
     page = await documents.list(SCOPE, "", limit=10, cursor=None)
     assert [row.summary for row in page.items] == [summary]

@@ -175,7 +175,8 @@ class TestEveryStoreKeepsTheFence:
         await fill(stores, ONE, "a")
         await stores.erasures.write(ONE, DATA, replaces=None)
         assert (await stores.documents.get(document_of(ONE, "a"))).data == DATA
-        assert await stores.audit.read(ONE, "a") == DATA
+        assert await stores.audit.read(ONE, "a", 1) == [{}]
+        assert await stores.audit.read_baseline(ONE, "a", 2) == DATA
         for found in await found_in(stores.storage, ONE):
             await stores.storage.delete(ONE, found, known_at=now())
         assert await listed(stores.storage, ONE) == []

@@ -218,8 +218,9 @@ class Fold:
             patched = json_patch.apply(state, orjson.loads(canonical(record["ops"])))
         except MemnetError as error:
             raise BrokenChain(expected, "ops do not apply to the version before") from error
-        self.state = patched.get(ROOT)
-        self._content = canonical(self.state) if ROOT in patched else None
+        deleted = ROOT not in patched
+        self.state = None if deleted else patched[ROOT]
+        self._content = None if deleted else canonical(self.state)
         self.content_hash = NO_CONTENT_HASH if self._content is None else sha256_hex(self._content)
         _require(record["content_hash"] == self.content_hash, expected, "ops do not give the content hash")
 

@@ -9,7 +9,7 @@ from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, Unavailabl
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_segments import position_of
-from memnet.domain.documents.envelope import Envelope
+from memnet.domain.documents.envelope import Envelope, Position
 from memnet.paging import rows
 from memnet.service import Service
 from memnet.stores import StoredHistory, derive_baseline, store_baseline
@@ -36,8 +36,7 @@ async def flush_outbox(key: DocumentKey, version: Envelope, service: Service) ->
     Unavailable.
     """
     await service.audit.flush(key.scope, version)
-    outbox = version.commit.outbox
-    newest = position_of(version.commit.position, outbox, len(outbox) - 1)
+    newest = _newest(version)
     if newest.offset == 0 and newest.first > 1:
         history = await service.audit.history(key.scope, version.doc_id)
         await _store_baselines(key, version, history, service)
@@ -69,7 +68,10 @@ async def _sweep(
         try:
             await service.audit.flush(key.scope, current, read_first=True)
             history = histories.get(current.doc_id)
-            report.baselines += await _store_baselines(key, current, history, service) if history else 0
+            if history is None or _newest(current).first not in history.segments:
+                # The flush has created a segment.
+                history = await service.audit.history(key.scope, current.doc_id)
+            report.baselines += await _store_baselines(key, current, history, service)
         except HistoryCorrupt:
             # A retention run has removed a segment since, unless the document is unchanged.
             again = await service.documents.get(key)
@@ -88,10 +90,18 @@ async def _sweep(
 
 async def _store_baselines(key: DocumentKey, current: Envelope, history: StoredHistory, service: Service) -> int:
     """Store the baselines that segments lack, the oldest first; return how many."""
-    # A history that retention has shortened begins with a segment that has its baseline.
-    missing = [first for first in history.segments if first > 1 and first not in history.baselines]
+    # A history that retention has shortened begins with a segment that has its baseline. Segments that begin after this
+    # version are the concern of those who write them.
+    begun = [first for first in history.segments if 1 < first <= current.commit.sequence]
+    missing = [first for first in begun if first not in history.baselines]
     for first in missing:
         baseline = await derive_baseline(key, current, first, history=history, audit=service.audit)
         await store_baseline(baseline, audit=service.audit)
         history = history.with_baseline(first)
     return len(missing)
+
+
+def _newest(version: Envelope) -> Position:
+    """Return the position of the newest record."""
+    outbox = version.commit.outbox
+    return position_of(version.commit.position, outbox, len(outbox) - 1)

@@ -145,7 +145,8 @@ async def commit_change(command: WriteCommand, decide: Decide, service: Service)
             if current and applied:
                 return commit.result(current.doc_id, applied, replayed=True, dry_run=command.dry_run)
             decision = decide(current)
-            flushed = await _make_room(current, command, service)
+            # Only a version that was just read is flushed.
+            flushed = await _make_room(current, command, service, may_flush=remembered is None)
         except MemnetError:
             if remembered is None:
                 raise
@@ -260,14 +261,19 @@ async def _check_fence(version: Envelope | None, command: WriteCommand, document
         await documents.check(command.key.scope)
 
 
-async def _make_room(current: Envelope | None, command: WriteCommand, service: Service) -> int:
-    """Flush a full outbox, or in a dry run check that it can be; return the change up to which records are flushed."""
+async def _make_room(current: Envelope | None, command: WriteCommand, service: Service, *, may_flush: bool) -> int:
+    """Flush a full outbox, or in a dry run check that it can be; return the change up to which records are flushed.
+
+    Raises Unavailable if it is full and may not be flushed.
+    """
     if current is None:
         return 0
     scope = command.key.scope
-    if commit.outbox_is_full(commit.unflushed(current, service.audit.flushed(scope, current.doc_id))):
+    if commit.outbox_is_full(commit.unflushed(current, service.audit.flushed(scope, current))):
+        if not may_flush:
+            raise Unavailable()
         await (service.audit.check if command.dry_run else service.audit.flush)(scope, current)
-    return service.audit.flushed(scope, current.doc_id)
+    return service.audit.flushed(scope, current)
 
 
 async def _check_storing(current: Envelope | None, has_key: bool, command: WriteCommand, service: Service) -> None:

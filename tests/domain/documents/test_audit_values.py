@@ -66,7 +66,7 @@ def version(*ops: Any, salt: bytes = bytes(SALT_BYTES), **members: Any) -> Recor
     command = patch_command(*ops, **members)
     sealing = Sealing(DATA_KEY, salt, NONCE)
     draft = made.decide(command, None)
-    first = commit.next_version(None, command, draft, now=NOW, new_doc_id="doc-1", carried=(), sealing=sealing)
+    first = commit.next_version(None, command, draft, now=NOW, new_doc_id="doc-1", flushed=0, sealing=sealing)
     return first.commit.outbox[-1]
 
 
@@ -89,7 +89,7 @@ def test_it_opens_by_hand() -> None:
     """Written out again: stored values must unseal and verify without this code."""
     record = orjson.loads(STORED)
     sealed = record.pop("sealed")
-    context = f'["record",1,"tenants/t1/users/u1/audit/{record["change_id"]}.json","key-1"]'.encode()
+    context = f'["record",1,"tenants/t1/users/u1/audit/{record["change_id"]}","key-1"]'.encode()
     values = AESGCM(DATA_KEY.secret).decrypt(b64decode(sealed["nonce"]), b64decode(sealed["ciphertext"]), context)
     assert sha256(values).hexdigest() == record["values_hash"]
     assert sha256(canonical(record)).hexdigest() == LIFE.records[1]["previous_record_hash"]

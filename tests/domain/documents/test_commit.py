@@ -10,9 +10,10 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DocumentExists, DocumentNotFound, ETagMismatch, IdempotencyKeyReused
 from memnet.domain.core.scope import Actor, ETag
 from memnet.domain.documents import commit
+from memnet.domain.documents.audit_segments import line
 from memnet.domain.documents.commands import IfAbsent, IfMatch, WriteCommand
 from memnet.domain.documents.commit import MAX_RECEIPTS, OlderThanReceipts, match_request, request_from_record
-from memnet.domain.documents.envelope import AppliedRequest, dump, load, summarise, visible
+from memnet.domain.documents.envelope import AppliedRequest, Position, dump, load
 from tests.domain.samples import (
     BOB,
     NOW,
@@ -101,14 +102,14 @@ def test_the_ring_remembers_exactly_as_many_requests_as_it_says() -> None:
     assert len(history.head.commit.receipts) == MAX_RECEIPTS == 64
     assert applied(match_request(history.head, repeated(history, 2))).sequence == 2
     elsewhere = older(history, repeated(history, 1))
-    assert elsewhere.change_id == history.records[0]["change_id"]
+    assert elsewhere.sequence == 1
 
 
 def test_beyond_the_ring_only_the_change_after_the_named_one_is_asked() -> None:
     history = changes(MAX_RECEIPTS + 10)
     for sequence in range(1, 11):
         elsewhere = older(history, repeated(history, sequence))
-        assert elsewhere.change_id == history.records[sequence - 1]["change_id"]
+        assert elsewhere.sequence == sequence
         receipt = request_from_record(history.records[sequence - 1], elsewhere, repeated(history, sequence))
         first = load(history.versions[sequence - 1]).commit.receipts[-1]
         assert receipt == first
@@ -154,7 +155,7 @@ def test_a_replayed_answer_is_the_first_one_redirections_and_all() -> None:
     first = commit.result(head.doc_id, head.commit.receipts[-1], replayed=False)
     assert first.redirected
     from_ring = commit.result(head.doc_id, applied(match_request(head, command)), replayed=True)
-    from_audit = request_from_record(history.records[0], OlderThanReceipts(first.change_id, None), command)
+    from_audit = request_from_record(history.records[0], OlderThanReceipts(1, None), command)
     for again in [from_ring, commit.result(head.doc_id, applied(from_audit), replayed=True)]:
         assert dataclasses.replace(again, replayed=False) == first
         assert canonical(list(again.redirected)) == canonical(list(first.redirected))
@@ -228,11 +229,11 @@ def test_rivals_for_one_version_have_different_etags() -> None:
         command = patch_command(SET, **{"precondition": IfMatch(head.commit.etag)} | members)
         draft = History().decide(command, head)
         made.add(
-            commit.next_version(head, command, draft, now=NOW, new_doc_id="x", carried=(), sealing=SEALING).commit.etag
+            commit.next_version(head, command, draft, now=NOW, new_doc_id="x", flushed=1, sealing=SEALING).commit.etag
         )
     salted = dataclasses.replace(SEALING, salt=bytes([1]) * len(SEALING.salt))
     draft = History().decide(command, head)
-    made.add(commit.next_version(head, command, draft, now=NOW, new_doc_id="x", carried=(), sealing=salted).commit.etag)
+    made.add(commit.next_version(head, command, draft, now=NOW, new_doc_id="x", flushed=1, sealing=salted).commit.etag)
     assert len(made) == 6
 
 
@@ -267,13 +268,26 @@ def test_the_outbox_keeps_records_that_may_not_be_flushed() -> None:
     history = changes(3)
     [third] = history.head.commit.outbox
     command = patch_command(SET, precondition=IfMatch(history.head.commit.etag), idempotency_key="x")
-    carried = commit.unflushed(history.head, lambda _: False)
-    assert carried == (third,)
     draft = history.decide(command, history.head)
-    made = commit.next_version(history.head, command, draft, now=NOW, new_doc_id="x", carried=carried, sealing=SEALING)
-    assert [record["sequence"] for record in made.commit.outbox] == [3, 4]
-    assert commit.unflushed(load(dump(made)), lambda change_id: change_id.endswith("3")) == made.commit.outbox[1:]
-    assert commit.unflushed(None, lambda _: False) == ()
+
+    def following(flushed: int) -> commit.Commit:
+        made = commit.next_version(
+            history.head, command, draft, now=NOW, new_doc_id="x", flushed=flushed, sealing=SEALING
+        )
+        return load(dump(made)).commit
+
+    kept, left = following(2), following(3)
+    assert [record["sequence"] for record in kept.outbox] == [3, 4]
+    assert kept.position == history.head.commit.position
+    assert left.outbox == kept.outbox[1:]
+    assert left.position == Position(kept.position.first, kept.position.offset + len(line(third)))
+
+
+def test_the_records_after_the_last_flushed_one_are_unflushed() -> None:
+    head = changes(3).head
+    assert commit.unflushed(head, 2) == head.commit.outbox
+    assert commit.unflushed(head, 3) == ()
+    assert commit.unflushed(None, 0) == ()
 
 
 def test_the_outbox_is_full_by_number_or_by_size() -> None:
@@ -284,12 +298,3 @@ def test_the_outbox_is_full_by_number_or_by_size() -> None:
     large = {"ops": "x" * commit.OUTBOX_BYTES}
     assert commit.outbox_is_full((large,))
     assert not commit.outbox_is_full(({"ops": "x" * (commit.OUTBOX_BYTES - 100)},))
-
-
-def test_trimming_leaves_the_version_as_it_is() -> None:
-    head = changes(3).head
-    trimmed = commit.with_empty_outbox(head)
-    assert trimmed.commit.outbox == ()
-    assert visible(trimmed) == visible(head)
-    assert dataclasses.replace(trimmed.commit, outbox=head.commit.outbox) == head.commit
-    assert summarise(trimmed) == dataclasses.replace(summarise(head), outbox=0)

@@ -47,6 +47,10 @@ def test_a_blob_with_a_damaged_commit_is_no_document() -> None:
         {"outbox": 5},
         {"receipts": [[1]]},
         {"receipts": [5]},
+        {"position": 5},
+        {"position": [1]},
+        {"position": [1, "0"]},
+        {"position": [1, 0, 0]},
     ]:
         with pytest.raises(MemnetError):
             load(orjson.dumps(members | {"commit": members["commit"] | damage}))

@@ -1,27 +1,26 @@
 """Commit, replace and delete documents on stores that fail, and in races."""
 
 import logging
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     DocumentNotFound,
     ErasureRunning,
+    ETagMismatch,
     FieldDenied,
     HistoryCorrupt,
     MemnetError,
     Unavailable,
 )
 from memnet.domain.documents import commit, envelope
+from memnet.domain.documents.audit_segments import START, Batch
 from memnet.domain.documents.write_decision import Decision
-from memnet.operations.documents.outbox import sweep_outboxes
 from memnet.operations.documents.write import ATTEMPTS, commit_change
-from memnet.operations.history.list_audit import list_audit
 from memnet.ports import StoreConflict
-from memnet.stores import ErasureStore
+from memnet.stores import ErasureStore, read_records
+from memnet.stores.audit_log import segment_name
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import (
     ALPHA,
@@ -99,11 +98,12 @@ async def test_no_refusal_is_derived_from_the_response_of_the_store() -> None:
 
 
 async def test_after_a_conflict_the_document_is_read_again(service: Any) -> None:
-    """What this process remembers has the right ETag, but a sweeper has trimmed the blob since."""
+    """What this process remembers has the right ETag, but retention has given the newest record a new position."""
     [first] = await service.count_up(1)
     remembered = await service.documents.get(ALPHA)
-    service.clock.advance(timedelta(minutes=5))
-    await sweep_outboxes(service_of(documents=service.documents, audit=service.audit, clock=service.clock))
+    head = await service.head()
+    summary = envelope.summarise(head)
+    await service.documents.put(ALPHA, remembered.data, summary, replaces=remembered.storage_etag)
     service.documents.recall = lambda key: remembered
     service.documents.calls.clear()
     result = await service.patch(note("since"), over=first.etag)
@@ -155,28 +155,26 @@ async def test_the_next_writer_flushes_earlier_records(service: Any) -> None:
     await service.patch(note("fourth"), over=result.etag)
     assert [record["sequence"] for record in (await service.head()).commit.outbox] == [4]
     await service.background.drain()
-    page = await audit_of(service)
-    assert len(page) == 4
+    assert len(await audit_of(service)) == 4
 
 
 async def audit_of(service: Any) -> Any:
-    page = await list_audit(
-        SCOPE,
-        service_of(documents=service.documents, audit=service.audit),
-        namespace=None,
-        path=None,
-        limit=1000,
-        cursor=None,
-    )
-    return page.items
+    head = await service.head()
+    return await read_records(SCOPE, head, 1, head.commit.sequence, audit=service.audit)
 
 
-async def test_a_full_outbox_is_flushed_before_the_next_change(service: Any) -> None:
+async def fill_outbox(service: Any) -> Any:
+    """Write as many changes as the outbox holds while the log is down."""
     service.audit.down = True
     etag = None
     for number in range(commit.OUTBOX_RECORDS):
         etag = (await service.patch(note(f"note {number}"), over=etag)).etag
         await service.background.drain()
+    return etag
+
+
+async def test_a_full_outbox_is_flushed_before_the_next_change(service: Any) -> None:
+    etag = await fill_outbox(service)
     before = await service.documents.get(ALPHA)
     with pytest.raises(Unavailable):
         await service.patch(note("one too many"), over=etag, idempotency_key="k")
@@ -188,25 +186,40 @@ async def test_a_full_outbox_is_flushed_before_the_next_change(service: Any) -> 
     service.audit.calls.clear()
     result = await service.patch(note("one too many"), over=etag, idempotency_key="k")
     assert not result.replayed
-    assert service.audit.calls["append"] == commit.OUTBOX_RECORDS
-    assert [record["sequence"] for record in (await service.head()).commit.outbox] == [commit.OUTBOX_RECORDS + 1]
+    assert service.audit.calls["flush"] == 1
+    head = await service.head()
+    assert [record["sequence"] for record in head.commit.outbox] == [commit.OUTBOX_RECORDS + 1]
+    segment = storage_of(service.audit).data(segment_name(SCOPE, head.doc_id, 1))
+    assert (segment.count(b"\n"), len(segment)) == (commit.OUTBOX_RECORDS, head.commit.position.offset)
+
+
+async def test_a_full_outbox_is_flushed_only_from_a_version_that_was_just_read(service: Any) -> None:
+    """A version that is only remembered may be months old: its segment may have been removed since."""
+    etag = await fill_outbox(service)
+    service.audit.down = False
+    remembered = await service.documents.get(ALPHA)
+    result = await service.patch(note("one too many"), over=etag)
+    await service.background.drain()
+    doc_id = (await service.head()).doc_id
+    storage_of(service.audit).drop(segment_name(SCOPE, doc_id, 1))
+    service.audit._flushed.clear()
+    service.documents.recall = lambda key: remembered
+    with pytest.raises(ETagMismatch) as refusal:
+        await service.patch(note("stale"), over=etag)
+    assert refusal.value.details == {"latest_etag": result.etag}
+    assert storage_of(service.audit).names(f"{SCOPE.prefix}audit/") == []
 
 
 async def test_a_record_stored_with_other_bytes_stops_a_writer_that_must_flush(service: Any) -> None:
-    service.audit.down = True
-    etag = None
-    for number in range(commit.OUTBOX_RECORDS):
-        result = await service.patch(note(f"note {number}"), over=etag)
-        etag = result.etag
-        await service.background.drain()
+    etag = await fill_outbox(service)
     service.audit.down = False
-    # As if another process had seen the record; this one does not know it yet.
-    forged = canonical({"forged": True})
-    storage_of(service.audit).overwrite(f"{SCOPE.prefix}audit/{result.change_id}.json", forged)
-    service.audit.is_flushed = lambda scope, change_id: False
-    with pytest.raises(HistoryCorrupt) as refusal:
-        await service.patch(note("x"), over=etag)
-    assert refusal.value.details == {"change_id": result.change_id}
+    head = await service.head()
+    # As if another process had appended the record.
+    await service.audit.append(SCOPE, head.doc_id, Batch(START, head.updated_at, 1, b'{"forged":true}\n'))
+    for members in ({}, {"dry_run": True}):
+        with pytest.raises(HistoryCorrupt) as refusal:
+            await service.patch(note("x"), over=etag, **members)
+        assert refusal.value.details == {"change_id": head.change_id(commit.OUTBOX_RECORDS)}
 
 
 async def test_a_damaged_record_beyond_the_ring_is_reported(service: Any) -> None:
