@@ -225,8 +225,8 @@ async def test_changes_made_while_it_reads_are_no_fault(filled: Any, changes: An
     filled.audit.read = read_then_change
     alpha, beta = await rebuilt(filled)
     assert (alpha.fault, beta.fault) == (None, None)
-    assert changes == 0
-    assert alpha.changes > 5 or days
+    # A segment that was created after the listing holds newer changes than the document that was read.
+    assert days or (changes == 0 and alpha.changes > 5)
 
 
 async def test_a_vault_that_is_down_is_no_fault(filled: Any) -> None:
