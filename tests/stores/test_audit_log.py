@@ -204,6 +204,15 @@ async def test_an_own_record_in_a_new_segment_proves_nothing_of_those_before(blo
     assert stored_numbers(another(blobs)) == {1: [1, 2, 3, 4], 5: [5, 6]}
 
 
+@pytest.mark.usefixtures("small")
+async def test_a_segment_that_was_only_created_proves_nothing_of_those_before(blobs: Blobs) -> None:
+    made = versions(5)
+    await another(blobs).flush(SCOPE, made[2])
+    await storage_of(another(blobs)).create_log(segment_name(SCOPE, DOC, 5))
+    await another(blobs).flush(SCOPE, made[4])
+    assert stored_numbers(another(blobs)) == {1: [1, 2, 3, 4], 5: [5]}
+
+
 @pytest.mark.parametrize("read_first", [False, True])
 async def test_a_segment_that_was_only_created_gets_its_records(audit: Any, read_first: bool) -> None:
     await storage_of(audit).create_log(SEGMENT)

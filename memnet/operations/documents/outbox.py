@@ -90,8 +90,10 @@ async def _sweep(
 
 async def _store_baselines(key: DocumentKey, current: Envelope, history: StoredHistory, service: Service) -> int:
     """Store the baselines that segments lack, the oldest first; return how many."""
-    # A history that retention has shortened begins with a segment that has its baseline.
-    missing = [first for first in history.segments if first > 1 and first not in history.baselines]
+    # A history that retention has shortened begins with a segment that has its baseline. Segments that begin after this
+    # version are the concern of those who write them.
+    begun = [first for first in history.segments if 1 < first <= current.commit.sequence]
+    missing = [first for first in begun if first not in history.baselines]
     for first in missing:
         baseline = await derive_baseline(key, current, first, history=history, audit=service.audit)
         await store_baseline(baseline, audit=service.audit)
