@@ -21,6 +21,7 @@ from memnet.stores.events import EventStore, ListedEvent, Marked, read_events
 from memnet.stores.job_marks import JobMarks, MarkedJob
 from memnet.stores.key_ring import KeyRing, Vault, read_data_keys
 from memnet.stores.legal_holds import HoldStore
+from memnet.stores.segment_writer import SegmentWriter
 from memnet.stores.user_blobs import UserStorage
 from memnet.stores.user_items import ItemStore
 from memnet.stores.users import UserDirectory

@@ -14,8 +14,9 @@ from memnet.catalog import Catalog
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.core.user_item import ItemKind
-from memnet.domain.documents import commit, envelope
-from memnet.domain.documents.audit_record import read_record, record_bytes
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_record import record_bytes
+from memnet.domain.documents.audit_segments import START
 from memnet.domain.documents.commands import DeleteDocument, IfMatch
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.archive import MANIFEST, files_digest, read_manifest
@@ -25,7 +26,7 @@ from memnet.operations.governance.export_user import ExportReport, export_user
 from memnet.operations.governance.import_user import import_user
 from memnet.operations.replay.snapshots import read_snapshot
 from memnet.service import Service
-from memnet.stores import unseal_records
+from memnet.stores import Unsealing
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import (
     ALPHA,
@@ -174,18 +175,20 @@ def doc_id(archive: bytes, place: str) -> str:
 
 
 async def stored(world: World, scope: UserScope = SCOPE) -> dict[str, bytes]:
-    """All blobs of a user but keys, snapshots and runs of imports; audit records opened, documents without outbox."""
+    """All blobs of a user but keys, baselines, snapshots and imports; records opened, documents without outbox."""
     found: dict[str, bytes] = {}
     for row in (await world.documents.list(scope, "", limit=1000, cursor=None)).items:
         document = await world.documents.get(row.key)
         assert document is not None
-        found[row.key.blob_name] = envelope.dump(commit.with_empty_outbox(envelope.load(document.data)))
-        assert row.summary.etag == envelope.load(document.data).commit.etag
-    for change_id in (await world.audit.list(scope, "", limit=1000, cursor=None)).items:
-        record = read_record(await world.audit.read(scope, change_id) or b"")
-        assert record is not None
-        (opened,) = await unseal_records(scope, {change_id: record}, vault=world.vault)
-        found[f"audit/{change_id}"] = record_bytes(opened)
+        current = envelope.load(document.data)
+        bare = replace(current.commit, outbox=(), position=START)
+        found[row.key.blob_name] = envelope.dump(replace(current, commit=bare))
+        assert row.summary.etag == current.commit.etag
+    for doc_id, history in (await world.audit.histories(scope)).items():
+        for first in history.segments:
+            for record in await world.audit.read(scope, doc_id, first) or ():
+                opened = await Unsealing(scope, world.vault).unseal(record)
+                found[f"audit/{record['change_id']}"] = record_bytes(opened)
     for kind in (ItemKind.REPLAYS, ItemKind.CONFLICTS, ItemKind.ACCESSES):
         for key in (await world.records.list(scope, kind, limit=1000, cursor=None)).items:
             kept = await world.records.read(key)

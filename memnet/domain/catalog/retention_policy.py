@@ -17,6 +17,11 @@ from memnet.domain.catalog.rules import Days, Identifier, ProfilePart
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.timestamps import to_text
 
+SKEW = timedelta(hours=1)
+"""How long a writer may still date a record in a month that has ended: more than the difference of two clocks, because
+Azure Storage refuses requests that are dated more than 15 minutes before or after its own."""
+_MONTH = len("2026-01")
+
 
 class Kind(StrEnum):
     """The kinds with a rule of their own; the prefix of the names of their limits."""
@@ -91,24 +96,28 @@ class RetentionPolicy:
         except OverflowError:
             return ""
 
+    def may_have_expired(self, started: str, as_of: datetime) -> bool:
+        """Return whether a segment of the audit log that started then may go at `as_of`, going by its start alone.
+
+        Its month (UTC) must have ended, and its first record must have expired by the shortest rule.
+        """
+        try:
+            month = to_text(as_of - SKEW)[:_MONTH]
+        except OverflowError:
+            return False
+        latest = max(self.last_due(Kind.AUDIT, one, as_of) for one in (None, *self.profiles))
+        return started[:_MONTH] < month and started <= latest
+
     def _within(self, kind: Kind, rule: int | None) -> int | None:
         least, most = self.limits.least(kind), self.limits.most(kind)
         days = most if rule is None or (most is not None and rule > most) else rule
         return days if days is None or least is None else max(days, least)
 
 
-def count_expired(records: Iterable[Record], profile_id: str | None, policy: RetentionPolicy, as_of: datetime) -> int:
-    """Count the expired records of a document, from the oldest to the first that is kept.
-
-    `profile_id` is that of the change before the first of `records`: its rule applies to a deletion.
-    """
-    due = 0
-    for record in records:
-        profile_id = ruled_by(record, profile_id)
-        if record["timestamp"] > policy.last_due(Kind.AUDIT, profile_id, as_of):
-            break
-        due += 1
-    return due
+def has_expired(record: Record, profile_id: str | None, policy: RetentionPolicy, as_of: datetime) -> bool:
+    """Return whether an audit record has expired; `profile_id` is the profile whose rule applies to it (`ruled_by`)."""
+    timestamp: str = record["timestamp"]
+    return timestamp <= policy.last_due(Kind.AUDIT, profile_id, as_of)
 
 
 def ruled_by(record: Record, before: str | None) -> str | None:
@@ -150,7 +159,7 @@ class RetentionReport:
 
     tallies: dict[str, Tally] = field(default_factory=lambda: {name: Tally() for name in COUNTED})
     baselines: int = 0
-    """Documents with a baseline of this run."""
+    """Documents whose histories this run has shortened: each begins with a baseline."""
     unreadable: Counter[str] = field(default_factory=Counter)
     """Items by kind that cannot be read or are corrupt; they are left unchanged."""
 

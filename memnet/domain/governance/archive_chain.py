@@ -14,7 +14,7 @@ from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.audit_record import BrokenChain, Fold, Version, read_record, record_bytes
 from memnet.domain.documents.commit import MAX_RECEIPTS, applied_request
-from memnet.domain.documents.envelope import AppliedRequest, Commit, Envelope, change_id
+from memnet.domain.documents.envelope import AppliedRequest, Commit, Envelope, Position, change_id
 from memnet.domain.governance.archive import ArchivedDocument
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline import Baseline
@@ -123,8 +123,11 @@ class Chain:
             }
         )
 
-    def envelope(self) -> Envelope:
-        """Return the document's blob with an empty outbox. Raises BrokenChain without a record."""
+    def envelope(self, stored: Record, position: Position) -> Envelope:
+        """Return the document's blob; `stored` is its newest record as it is stored at `position`.
+
+        Raises BrokenChain without a record.
+        """
         newest = self._version()
         return Envelope(
             doc_id=self.doc_id,
@@ -140,7 +143,8 @@ class Chain:
                 etag=newest.etag,
                 record_hash=self.fold.previous_hash,
                 created_sequence=newest.created_sequence,
-                outbox=(),
+                outbox=(stored,),
+                position=position,
                 receipts=tuple(self._applied),
             ),
         )

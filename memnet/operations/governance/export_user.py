@@ -45,11 +45,11 @@ from memnet.stores import (
     Vault,
     read_baseline,
     read_events,
-    read_records,
+    stream_records,
 )
 
 BATCH = 64
-"""The number of records in memory at a time."""
+"""The number of entries in memory at a time."""
 REMOVED = "Retention deleted old records during the export; run it again."
 LINES: dict[ItemKind, Callable[[bytes], bytes]] = {
     ItemKind.REPLAYS: replay_line,
@@ -162,23 +162,25 @@ async def _documents(scope: UserScope, files: _Files, service: Service) -> tuple
     return found, profiles, schemas
 
 
-async def _records(head: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterator[bytes]:
-    """Yield the history up to the version `head`: the newest baseline, and all records after it."""
-    scope, last = chain.key.scope, head.commit.sequence
-    baseline = await read_baseline(scope, head.doc_id, audit=audit)
-    if baseline is not None:
-        if baseline.sequence > last:
-            raise Unavailable(REMOVED)
-        yield chain.begin(baseline)
-    for start in range(min(chain.fold.sequence + 1, last), last + 1, BATCH):
-        try:
-            records = await read_records(scope, head, start, min(start + BATCH - 1, last), audit=audit)
-        except HistoryCorrupt as error:
-            if await read_baseline(scope, head.doc_id, audit=audit) == baseline:
-                raise
-            raise Unavailable(REMOVED) from error
-        for record in records:
+async def _records(current: Envelope, chain: Chain, audit: AuditLog) -> AsyncIterator[bytes]:
+    """Yield the history up to the version `current`: the baseline that it begins with, if any, and all its records."""
+    scope, doc_id = chain.key.scope, current.doc_id
+    history = await audit.history(scope, doc_id)
+    if history.begins > current.commit.sequence:
+        raise Unavailable(REMOVED)
+    try:
+        if history.begins > 1:
+            baseline = await read_baseline(scope, doc_id, history.begins, audit=audit)
+            if baseline is None:
+                raise HistoryCorrupt(change_id=current.change_id(history.begins - 1))
+            yield chain.begin(baseline)
+        first, last = chain.fold.sequence + 1, current.commit.sequence
+        async for record in stream_records(scope, current, first, last, audit=audit, history=history):
             yield chain.add(record)
+    except HistoryCorrupt:
+        if (await audit.history(scope, doc_id)).begins == history.begins:
+            raise
+        raise Unavailable(REMOVED) from None
 
 
 async def _entries(scope: UserScope, files: _Files, reader: Actor | None, service: Service) -> None:

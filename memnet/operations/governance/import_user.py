@@ -19,11 +19,10 @@ from memnet.domain.core.errors import (
     MemnetError,
     Unavailable,
 )
-from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
-from memnet.domain.documents import audit_values, envelope
-from memnet.domain.documents.audit_record import BrokenChain, read_record, record_bytes
-from memnet.domain.documents.audit_values import AuditRecordLocation
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_record import BrokenChain
+from memnet.domain.documents.envelope import Envelope, change_id
 from memnet.domain.events.event import StoredEvent
 from memnet.domain.governance.archive import (
     MANIFEST,
@@ -44,13 +43,12 @@ from memnet.domain.governance.archive_entry import Entry, Lines, StoredItem, ent
 from memnet.domain.governance.archive_import import ImportOutcome, ImportReport, creation, governing, run_record
 from memnet.domain.history.baseline import Baseline
 from memnet.domain.replay.snapshot import Snapshot
-from memnet.domain.sealing.sealing import NONCE_BYTES, DataKey
 from memnet.operations.documents.write import replace_document
 from memnet.operations.events.write_event import write_event
 from memnet.paging import bounded
 from memnet.ports import ArchiveReader, StoreConflict
 from memnet.service import Service
-from memnet.stores import AuditLog, KeyRing, Vault, read_stored_records, store_baseline, unseal_records
+from memnet.stores import AuditLog, KeyRing, SegmentWriter, Vault, store_baseline, stream_stored_records
 
 PARALLEL = 16
 
@@ -205,8 +203,7 @@ async def restore_document(
     outcome = await _outcome(key, row, service)
     if outcome is not ImportOutcome.CREATED or dry_run:
         return outcome
-    chain = await _append_records(key, row, archive, verified, service.audit)
-    restored = chain.envelope()
+    restored = await _append_records(key, row, archive, verified, service.audit)
     try:
         await service.documents.put(key, envelope.dump(restored), envelope.summarise(restored), replaces=None)
     except StoreConflict:
@@ -230,7 +227,8 @@ async def _outcome(key: DocumentKey, row: ArchivedDocument, service: Service) ->
     if head.commit.sequence > row.sequence:
         following = row.sequence + 1
         try:
-            (record,) = (await read_stored_records(key.scope, head, following, following, audit=service.audit)).values()
+            found = stream_stored_records(key.scope, head, following, following, audit=service.audit)
+            (record,) = [record async for record in found]
         except HistoryCorrupt:
             # Only that record could prove that it is the same history.
             return ImportOutcome.KEPT
@@ -240,45 +238,28 @@ async def _outcome(key: DocumentKey, row: ArchivedDocument, service: Service) ->
 
 async def _append_records(
     key: DocumentKey, row: ArchivedDocument, archive: ArchiveReader, verified: VerifiedArchive, audit: AuditLog
-) -> Chain:
-    chain, waiting = Chain(key, row.doc_id), list[Record | Baseline]()
+) -> Envelope:
+    """Store the archived history; return the document's blob."""
+    chain, history = Chain(key, row.doc_id), await audit.history(key.scope, row.doc_id)
+    if any(first > row.sequence for first in history.segments):
+        raise HistoryCorrupt(
+            "The audit log holds later records of the document.", change_id=change_id(row.doc_id, row.sequence)
+        )
+    data_key = await KeyRing(audit.vault).get_or_create(key.scope)
+    writer = SegmentWriter(key.scope, history, data_key, audit)
     try:
         async for line in read_archive_lines(archive, verified.files[audit_file(row.doc_id)]):
-            waiting.append(chain.read(line))
-            if len(waiting) == PARALLEL:
-                await _append(key, waiting, audit)
-                waiting = []
+            found = chain.read(line)
+            if isinstance(found, Baseline):
+                await store_baseline(found, audit=audit)
+            else:
+                await writer.add(found)
         if chain.row() != row:
             refuse("a document is not the last version of its records", audit_file(row.doc_id))
     except BrokenChain as error:
         raise ArchiveInvalid(reason=str(error), member=audit_file(row.doc_id)) from error
-    await _append(key, waiting, audit)
-    return chain
-
-
-async def _append(key: DocumentKey, records: Sequence[Record | Baseline], audit: AuditLog) -> None:
-    data_key = await KeyRing(audit.vault).get_or_create(key.scope) if records else None
-
-    async def one(record: Record | Baseline) -> None:
-        if isinstance(record, Baseline):
-            await store_baseline(record, audit=audit)
-        elif data_key is not None:
-            await _append_sealed(AuditRecordLocation(key.scope, record["change_id"]), record, data_key, audit)
-
-    await bounded(one, records)
-
-
-async def _append_sealed(location: AuditRecordLocation, record: Record, data_key: DataKey, audit: AuditLog) -> None:
-    scope, change_id = location.scope, location.change_id
-    sealed = audit_values.seal(record, location, data_key=data_key, nonce=audit.vault.ids.secret(NONCE_BYTES))
-    try:
-        await audit.append(scope, change_id, record_bytes(sealed))
-    except HistoryCorrupt:
-        # An earlier call may have sealed the same record: its ciphertext differs.
-        existing = read_record(await audit.read(scope, change_id) or b"")
-        unsealed = existing and await unseal_records(scope, {change_id: existing}, vault=audit.vault)
-        if unsealed != [record]:
-            raise
+    await writer.finish()
+    return chain.envelope(writer.newest or {}, writer.position)
 
 
 async def verify_archive(archive: ArchiveReader, *, catalog: Catalog) -> VerifiedArchive:

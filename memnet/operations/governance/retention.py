@@ -1,30 +1,41 @@
-"""Apply the retention rules to one user or to all, and shorten the histories of documents."""
+"""Apply the retention rules to one user or to all, and shorten the histories of documents.
+
+A history is shortened from its beginning, by segments whose month (UTC) has ended and whose records have all expired.
+The newest record of a document stays; it gets a segment of its own if all the others of its segment have expired.
+"""
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 
-from memnet.domain.catalog.retention_policy import RetentionReport
+from memnet.domain.catalog.retention_policy import RetentionReport, has_expired, ruled_by
 from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, HistoryCorrupt, MalformedRequest, MemnetError
 from memnet.domain.core.scope import DocumentKey, Json, UserScope
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.documents import commit, envelope
-from memnet.domain.documents.envelope import Envelope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_segments import batches
+from memnet.domain.documents.envelope import Envelope, Position
 from memnet.domain.governance.legal_hold import HoldChange
-from memnet.domain.history import reconstruction
+from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline import Baseline
-from memnet.operations.documents.outbox import flush_outbox
 from memnet.operations.governance.legal_holds import holds_covering, holds_to_json
-from memnet.operations.governance.retention_items import retain_events, retain_jobs, retain_snapshots
-from memnet.operations.governance.retention_run import RetentionRun, delete_expired
-from memnet.paging import bounded, rows
+from memnet.operations.governance.retention_items import (
+    RetentionRun,
+    delete_expired,
+    retain_events,
+    retain_jobs,
+    retain_snapshots,
+)
+from memnet.paging import rows
 from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service
-from memnet.stores import list_baselines, next_baseline, read_baseline, store_baseline
+from memnet.stores import StoredHistory, derive_baseline, read_baseline, store_baseline, stream_stored_records
 
 log = logging.getLogger(__name__)
+NOTHING_STORED = StoredHistory({}, frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,29 +121,42 @@ async def apply_retentions(
 
 
 @dataclass(frozen=True, slots=True)
-class _StoredHistory:
-    """The ids of one document's changes that have a record, and of those that have a baseline, each in order."""
+class _Shortening:
+    """What one document's history loses."""
 
-    records: Sequence[str] = ()
-    baselines: Sequence[str] = ()
+    key: DocumentKey
+    stored: StoredBlob
+    current: Envelope
+    history: StoredHistory
+    firsts: Sequence[int]
+    """The first changes of the segments that go, oldest first, and of the one that the history then begins with."""
+    missing: Sequence[Baseline]
+    """The baselines of these segments that are not stored."""
+
+    @property
+    def begins(self) -> int:
+        """The first change that stays."""
+        return self.firsts[-1]
+
+    @property
+    def expired(self) -> Sequence[range]:
+        """The changes of each segment that goes."""
+        return [range(first, following) for first, following in pairwise(self.firsts)]
 
 
 async def _retain_audit(run: RetentionRun) -> None:
-    """Shorten the history of each document, deleted ones too, from its beginning to the first record that stays.
+    """Shorten the history of each document, deleted ones too, by the segments whose records have all expired.
 
-    The newest record of a document always stays. The baseline is written before the first record is deleted and holds
-    the version that the last deleted record made, so every later version can still be rebuilt. A corrupt history, or
-    one whose keys cannot be unwrapped, is left unchanged and counted. A later run deletes what an interrupted one left.
+    A later run deletes what an interrupted one left. A corrupt history is left unchanged and counted. Raises
+    ErasureRunning, VaultUnavailable, Unavailable.
     """
     documents = run.service.documents
-    stored_of = await _list(run)
+    histories = await run.service.audit.histories(run.scope)
     async for row in rows(partial(documents.list, run.scope, "")):
-        stored = await documents.get(row.key)
-        if stored is None:
-            continue
         try:
-            head = envelope.load(stored.data)
-            await _shorten(row.key, stored, head, stored_of.get(head.doc_id, _StoredHistory()), run)
+            found = await _decide(row.key, histories, run)
+            if found is not None:
+                await _shorten(found, run)
         except (HistoryCorrupt, DecryptionFailed):
             # An erasure that has started since deletes parts of histories.
             await documents.check(run.scope)
@@ -140,80 +164,133 @@ async def _retain_audit(run: RetentionRun) -> None:
             run.report.unreadable["audit"] += 1
 
 
-async def _list(run: RetentionRun) -> Mapping[str, _StoredHistory]:
-    records: dict[str, list[str]] = {}
-    async for change in rows(partial(run.service.audit.list, run.scope, "")):
-        records.setdefault(change.rpartition("-")[0], []).append(change)
-    known = await list_baselines(run.scope, audit=run.service.audit)
-    return {
-        doc_id: _StoredHistory(records.get(doc_id, ()), known.get(doc_id, ()))
-        for doc_id in records.keys() | known.keys()
-    }
-
-
-async def _shorten(
-    key: DocumentKey, stored: StoredBlob, head: Envelope, known: _StoredHistory, run: RetentionRun
-) -> None:
-    tally, audit = run.report.tallies["audit"], run.service.audit
-    records = sorted({*known.records, *(record["change_id"] for record in head.commit.outbox)})
-    before, after = await _find(key, head, run)
-    newest = head.change_id(head.commit.sequence)
-    expired = [change for change in records if after and change != newest and reconstruction.is_covered(change, after)]
-    tally.retained += len(records) - len(expired)
-    if after is None:
-        return
-    is_new, is_ready = after != before, False
-
-    async def remove(changes: Sequence[str], known_at: datetime) -> Sequence[str]:
-        nonlocal is_ready
-        is_ready = is_ready or not is_new or await _replace(key, stored, head, after, run.service)
-        if is_ready:
-            await bounded(partial(audit.delete, key.scope, known_at=known_at), changes)
-        return changes if is_ready else ()
-
-    deleted = await delete_expired(expired, remove, tally, run=run)
-    run.report.baselines += is_new and bool(deleted)
-    older = [change for change in known.baselines if change < after.change_id]
-    known_at = run.service.clock.now()
-    if len(deleted) < len(expired) or not older or await holds_covering(run.scope, run.service):
-        return
-    if is_new and not deleted:
-        # Only the newest record has expired, and it stays; the records that it replaces go with the older baseline.
-        if not run.dry_run and not await _replace(key, stored, head, after, run.service):
-            tally.deferred += 1
-            return
-        run.report.baselines += 1
-    for change in older if not run.dry_run else ():
-        await audit.delete_baseline(key.scope, change, known_at=known_at)
-
-
-async def _find(key: DocumentKey, head: Envelope, run: RetentionRun) -> tuple[Baseline | None, Baseline | None]:
-    """Return the stored baseline and the required one."""
-    audit = run.service.audit
-    before = await read_baseline(key.scope, head.doc_id, audit=audit)
+async def _decide(key: DocumentKey, histories: Mapping[str, StoredHistory], run: RetentionRun) -> _Shortening | None:
+    """Return what the document's history loses; None if there is no document. Nothing is written."""
+    before: StoredHistory | None = None
     while True:
+        stored = await run.service.documents.get(key)
+        current = envelope.load(stored.data) if stored else None
+        if stored is None or current is None or current.erased:
+            return None
+        if before is None:
+            history = histories.get(current.doc_id, NOTHING_STORED)
+        else:
+            history = await run.service.audit.history(run.scope, current.doc_id)
         try:
-            return before, await next_baseline(key, head, before, policy=run.policy, as_of=run.as_of, audit=audit)
+            firsts = await _expired(current, history, run)
+            missing = await _verify(key, current, history, firsts, run)
+            return _Shortening(key, stored, current, history, firsts, missing)
         except HistoryCorrupt:
-            # Unless another run has just deleted the records that this one was reading.
-            newer = await read_baseline(key.scope, head.doc_id, audit=audit)
-            if newer is None or (before is not None and newer.sequence <= before.sequence):
+            # Unless an erasure, a writer or another run has changed the segments since they were listed.
+            await run.service.documents.check(run.scope)
+            if history == before:
                 raise
-            before = newer
+            before = history
 
 
-async def _replace(key: DocumentKey, stored: StoredBlob, head: Envelope, after: Baseline, service: Service) -> bool:
-    """Store the baseline; return False if another writer changed the document first.
+async def _expired(current: Envelope, history: StoredHistory, run: RetentionRun) -> Sequence[int]:
+    """Return the first changes of the segments that go, and that of the segment that stays. Raises HistoryCorrupt."""
+    last = current.commit.sequence
+    waiting = batches(current.commit.position, current.commit.outbox)
+    started = dict(history.segments) | {one.position.first: one.started for one in waiting if one.position.offset == 0}
+    firsts = sorted(first for first in started if first <= last)
+    if current.commit.position.first not in firsts:
+        raise HistoryCorrupt("A segment of the audit log is missing.", change_id=current.change_id(last))
+    candidates = [one for one in firsts if run.policy.may_have_expired(started[one], run.as_of)]
+    until = next((one for one in firsts if one not in candidates), last)
+    begins, profile_id = firsts[0], None
+    if 1 < begins < until:
+        baseline = await read_baseline(run.scope, current.doc_id, begins, audit=run.service.audit)
+        if baseline is None:
+            raise HistoryCorrupt("A baseline of the document is missing.", change_id=current.change_id(begins - 1))
+        profile_id = baseline.profile_id
+    stays = begins
+    async for record in stream_stored_records(
+        run.scope, current, begins, until - 1, audit=run.service.audit, history=history
+    ):
+        profile_id = ruled_by(record, profile_id)
+        if not has_expired(record, profile_id, run.policy, run.as_of):
+            break
+        following = record["sequence"] + 1
+        if following in firsts or following == last:
+            stays = following
+    return [*(one for one in firsts if one < stays), stays]
 
-    Covered records in the outbox are flushed and trimmed first: a reader of the outbox would append them again.
+
+async def _verify(
+    key: DocumentKey, current: Envelope, history: StoredHistory, firsts: Sequence[int], run: RetentionRun
+) -> Sequence[Baseline]:
+    """Derive each baseline from the records that go; return those that are not stored.
+
+    Raises VaultUnavailable, Unavailable; HistoryCorrupt: the records do not verify, or give another baseline than the
+    stored one.
     """
-    if any(reconstruction.is_covered(record["change_id"], after) for record in head.commit.outbox):
-        await flush_outbox(key.scope, head.commit.outbox, audit=service.audit)
-        trimmed = commit.with_empty_outbox(head)
-        data, summary = envelope.dump(trimmed), envelope.summarise(trimmed)
-        try:
-            await service.documents.put(key, data, summary, replaces=stored.storage_etag)
-        except StoreConflict:
-            return False
-    await store_baseline(after, audit=service.audit)
+    verified, missing, audit = {firsts[0]}, list[Baseline](), run.service.audit
+    for first in firsts[1:]:
+        known = StoredHistory(history.segments, history.baselines & verified)
+        derived = await derive_baseline(key, current, first, history=known, audit=audit)
+        stored = await read_baseline(run.scope, current.doc_id, first, audit=audit)
+        if stored is None:
+            missing.append(derived)
+            continue
+        if baselines.dump(stored) != baselines.dump(derived):
+            raise HistoryCorrupt(change_id=derived.change_id, reason="the baseline is not what its records give")
+        verified.add(first)
+    return missing
+
+
+async def _shorten(found: _Shortening, run: RetentionRun) -> None:
+    """Delete the segments that go, oldest first, and then the baselines older than the history."""
+    tally, audit = run.report.tallies["audit"], run.service.audit
+    tally.retained += found.current.commit.sequence + 1 - found.begins
+    begins, is_ready = found.firsts[0], False
+
+    async def remove(batch: Sequence[range], known_at: datetime) -> Sequence[range]:
+        nonlocal begins, is_ready
+        # Not after a batch that a hold kept: a history has no gaps.
+        if batch[0].start != begins:
+            return ()
+        is_ready = is_ready or await _prepare(found, run)
+        for changes in batch if is_ready else ():
+            await audit.delete(run.scope, found.current.doc_id, changes.start, known_at=known_at)
+            begins = changes.stop
+        return batch if is_ready else ()
+
+    deleted = await delete_expired(found.expired, remove, tally, run=run, count=len)
+    run.report.baselines += bool(deleted)
+    stored = found.history.baselines | {one.sequence + 1 for one in found.missing if is_ready}
+    older = sorted(first for first in stored if first < begins)
+    known_at = run.service.clock.now()
+    if run.dry_run or not older or await holds_covering(run.scope, run.service):
+        return
+    for first in older:
+        await audit.delete(run.scope, found.current.doc_id, first, known_at=known_at, baseline=True)
+
+
+async def _prepare(found: _Shortening, run: RetentionRun) -> bool:
+    """Store the missing baselines, and make the document name no segment that goes.
+
+    Returns False if a writer or another run has changed the document. Raises HistoryCorrupt, VaultUnavailable,
+    Unavailable.
+    """
+    current, service = found.current, run.service
+    try:
+        await service.audit.flush(run.scope, current)
+        for baseline in found.missing:
+            await store_baseline(baseline, audit=service.audit)
+        if current.commit.position.first < found.begins:
+            kept = tuple(record for record in current.commit.outbox if record["sequence"] >= found.begins)
+            position = Position(found.begins, 0)
+            # Before the document names it: a writer appends to it.
+            for batch in batches(position, kept):
+                await service.audit.append(run.scope, current.doc_id, batch)
+            moved = replace(current, commit=replace(current.commit, outbox=kept, position=position))
+            await service.documents.put(
+                found.key, envelope.dump(moved), envelope.summarise(moved), replaces=found.stored.storage_etag
+            )
+    except (StoreConflict, HistoryCorrupt) as error:
+        again = await service.documents.get(found.key)
+        if isinstance(error, HistoryCorrupt) and again is not None and again.storage_etag == found.stored.storage_etag:
+            raise
+        return False
     return True

@@ -1,16 +1,19 @@
-"""Delete a user's expired snapshots, replays, conflicts, access and import records, and events."""
+"""Delete a user's expired snapshots, replays, conflicts, access and import records, and events.
 
-from collections.abc import AsyncIterator, Callable, Sequence
+`delete_expired` is the only function through which retention deletes a user's data.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from memnet.domain.catalog.retention_policy import Kind
+from memnet.domain.catalog.retention_policy import Kind, RetentionPolicy, RetentionReport, Tally, batches
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable, VaultUnavailable
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.scope import StorageETag
+from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind, dated_at
 from memnet.domain.events.event import EventKey, StoredEvent
@@ -20,10 +23,11 @@ from memnet.domain.replay import snapshot as snapshots
 from memnet.domain.replay.conflict import Conflict, ConflictStatus
 from memnet.domain.replay.replay import Replay, ReplayStatus, new_replay, replay_key
 from memnet.domain.replay.snapshot import replay_id_of
-from memnet.operations.governance.retention_run import RetentionRun, delete_expired
+from memnet.operations.governance.legal_holds import holds_covering
 from memnet.operations.replay.jobs import unmark_job
 from memnet.paging import bounded, pages
 from memnet.ports import StoreConflict
+from memnet.service import Service
 from memnet.stores import ItemStore, KeyRing, ListedEvent, read_events, unindex_events
 
 PAGE = 500
@@ -31,7 +35,46 @@ ABANDONED = "UNAVAILABLE: the request that stored the snapshot did not end; the 
 """The failure of a snapshot's replay whose request was never answered."""
 MARK = "retention"
 """The marker of a deleted event: the reconciliation deletes it from the index again, and then the marker."""
+BATCH = 64
+"""The number of items that are deleted between two reads of the holds."""
 T = TypeVar("T")
+Remove = Callable[[Sequence[T], datetime], Awaitable[Sequence[T]]]
+"""Deletes a batch, dated with the moment before the holds were read, and returns the deleted items."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionRun:
+    """One run over one user."""
+
+    scope: UserScope
+    policy: RetentionPolicy
+    as_of: datetime
+    dry_run: bool
+    service: Service
+    report: RetentionReport = field(default_factory=RetentionReport)
+
+
+async def delete_expired(
+    expired: Sequence[T], remove: Remove[T], tally: Tally, *, run: RetentionRun, count: Callable[[T], int] = lambda _: 1
+) -> list[T]:
+    """Delete expired items in batches; return the deleted ones, or in a dry run those that would be.
+
+    `count` returns what an item counts as. Items of a batch that `remove` does not return count as deferred. The legal
+    holds are read before every batch; under a hold nothing is deleted and the batch counts as on hold. The storage
+    refuses deletions of a process that was suspended after it read the holds, because they are dated with the moment
+    before. Raises HistoryCorrupt, Unavailable, and what `remove` raises.
+    """
+    deleted: list[T] = []
+    for batch in batches(expired, BATCH):
+        known_at = run.service.clock.now()
+        if await holds_covering(run.scope, run.service):
+            tally.on_hold += sum(map(count, batch))
+            continue
+        removed = batch if run.dry_run else await remove(batch, known_at)
+        deleted += removed
+        tally.removed += sum(map(count, removed))
+        tally.deferred += sum(map(count, batch)) - sum(map(count, removed))
+    return deleted
 
 
 @dataclass(frozen=True, slots=True)

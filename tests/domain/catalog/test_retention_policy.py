@@ -15,7 +15,8 @@ from memnet.domain.catalog.retention_policy import (
     RetentionPolicy,
     RetentionReport,
     Tally,
-    count_expired,
+    has_expired,
+    ruled_by,
 )
 from memnet.domain.catalog.rules_check import check_ceilings
 from memnet.domain.core.timestamps import to_text
@@ -99,7 +100,32 @@ def record(days_ago: float, profile_id: str | None = "a") -> Any:
 )
 def test_how_many_records_are_over(records: Any, due: Any) -> None:
     found = policy(None, a={"audit_days": 10}, long={"audit_days": 20})
-    assert count_expired(records, "a", found, NOW) == due
+    count, profile_id = 0, "a"
+    for one in records:
+        profile_id = ruled_by(one, profile_id) or ""
+        if not has_expired(one, profile_id, found, NOW):
+            break
+        count += 1
+    assert count == due
+
+
+@pytest.mark.parametrize(
+    ("started", "as_of", "may"),
+    [
+        ("2025-12-01", datetime(2025, 12, 31, 23, 59, tzinfo=UTC), False),
+        # A writer whose clock is late may still date a record in the month.
+        ("2025-12-01", datetime(2026, 1, 1, 0, 59, tzinfo=UTC), False),
+        ("2025-12-01", datetime(2026, 1, 1, 1, tzinfo=UTC), True),
+        ("2025-12-22", datetime(2026, 1, 1, 1, tzinfo=UTC), True),
+        ("2025-12-23", datetime(2026, 1, 1, 1, tzinfo=UTC), False),
+        ("2024-12-23", datetime(2026, 1, 1, 1, tzinfo=UTC), True),
+        ("2025-12-01", datetime.min.replace(tzinfo=UTC), False),
+    ],
+)
+def test_a_segment_may_go_after_its_month_and_the_shortest_rule(started: str, as_of: Any, may: bool) -> None:
+    found = policy(None, a={"audit_days": 10}, long={"audit_days": 20}, never={})
+    assert found.may_have_expired(f"{started}T00:00:00.000000Z", as_of) is may
+    assert not policy(None, never={}).may_have_expired(f"{started}T00:00:00.000000Z", as_of)
 
 
 @pytest.mark.parametrize(

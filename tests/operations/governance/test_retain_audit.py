@@ -8,12 +8,13 @@ import pytest
 
 from memnet.domain.catalog.retention_policy import Tally
 from memnet.domain.core.access import Reason
-from memnet.domain.core.errors import ErasureRunning
+from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey
+from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
-from memnet.domain.history import baseline as baselines
+from memnet.domain.documents.envelope import Position
 from memnet.operations.documents.write import patch_document
-from memnet.stores import read_baseline
+from memnet.stores import AuditLog, read_baseline, store_baseline
 from tests.operations.replay_scenario import LIVE
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, Between, RetentionWorld, put
 from tests.services import service_of
@@ -29,14 +30,11 @@ async def four_changes(world: RetentionWorld) -> None:
 
 
 async def of_alpha(world: RetentionWorld) -> tuple[list[int], list[int]]:
-    """The numbers of the changes that have a record, and of those that have a baseline."""
+    """The numbers of the changes that have a record, and the first changes of the segments that have a baseline."""
     doc_id = (await world.rebuilt())[ALPHA].doc_id
-    found = (
-        await world.audit.list(SCOPE, f"{doc_id}-", limit=100, cursor=None),
-        await world.audit.list_baselines(SCOPE, f"{doc_id}-", limit=100, cursor=None),
-    )
-    records, standing = ([int(change.rpartition("-")[2]) for change in page.items] for page in found)
-    return records, standing
+    changes = [change for change in await world.changes() if change.startswith(f"{doc_id}-")]
+    history = await world.audit.history(SCOPE, doc_id)
+    return [int(change.rpartition("-")[2]) for change in changes], sorted(history.baselines)
 
 
 @pytest.mark.parametrize(
@@ -48,20 +46,20 @@ async def test_expired_records_are_deleted_except_the_newest(days: Any, left: An
     await four_changes(world)
     world.clock.advance(days * DAY)
     applied = await world.retain()
-    gone = 4 if days >= 365 else 4 - len(left)
-    assert await of_alpha(world) == (left, [gone] if gone else [])
-    assert applied.report.baselines >= bool(gone)
+    assert await of_alpha(world) == (left, [first for first in left if first > 1])
+    assert applied.report.baselines >= (len(left) < 4)
     assert (await world.rebuilt())[ALPHA].fault is None
 
 
-async def test_repeated_runs_leave_one_baseline() -> None:
+async def test_repeated_runs_leave_the_baselines_of_the_segments_that_stay() -> None:
     world = RetentionWorld()
     await four_changes(world)
     for gone in range(1, 5):
         world.clock.advance(65 * DAY if gone == 1 else 100 * DAY)
         for _ in range(2):
             await world.retain()
-            assert await of_alpha(world) == (list(range(min(gone + 1, 4), 5)), [gone])
+            left = list(range(min(gone + 1, 4), 5))
+            assert await of_alpha(world) == (left, left)
 
 
 async def test_a_baseline_names_its_document_and_contains_its_content() -> None:
@@ -70,7 +68,8 @@ async def test_a_baseline_names_its_document_and_contains_its_content() -> None:
     seen = world.seen[0]
     world.clock.advance(165 * DAY)
     await world.retain()
-    members = orjson.loads(await world.audit.read_baseline(SCOPE, seen.change_id) or b"")
+    doc_id = seen.change_id.rpartition("-")[0]
+    members = orjson.loads(await world.audit.read_baseline(SCOPE, doc_id, 3) or b"")
     assert (members["tenant_id"], members["user_id"], members["namespace"], members["path"]) == (
         "t1",
         "u1",
@@ -78,7 +77,7 @@ async def test_a_baseline_names_its_document_and_contains_its_content() -> None:
         "alpha.json",
     )
     served = orjson.loads(seen.data)
-    found = await read_baseline(SCOPE, seen.change_id.rpartition("-")[0], audit=world.audit)
+    found = await read_baseline(SCOPE, doc_id, 3, audit=world.audit)
     assert found is not None
     assert found.content == served["content"]
     assert (members["etag"], members["timestamp"], members["actor"], members["profile_id"]) == (
@@ -111,26 +110,28 @@ async def test_a_record_that_stays_keeps_all_after_it() -> None:
         )
         await patch_document(command, service_of(**world.writing() | {"catalog": world.catalog}))
         await world.background.drain()
-        world.clock.advance(DAY)
+        world.clock.advance(32 * DAY)
     world.clock.advance(400 * DAY)
     await world.retain()
-    assert await of_alpha(world) == ([2, 3], [1])
-    world.clock.advance(98 * DAY)
+    assert await of_alpha(world) == ([2, 3], [2, 3])
+    world.clock.advance(36 * DAY)
     await world.retain()
     assert await of_alpha(world) == ([3], [3])
 
 
-async def test_a_record_restored_by_a_late_flush_is_deleted_again() -> None:
+async def test_a_late_append_does_not_restore_a_removed_segment() -> None:
     world = RetentionWorld()
-    await four_changes(world)
-    first, *_ = [change for change in await world.changes() if change.startswith((await world.rebuilt())[ALPHA].doc_id)]
-    data = await world.audit.read(SCOPE, first) or b""
-    world.clock.advance(165 * DAY)
+    await world.create_project()
+    await world.change(ALPHA, put("/summary", "second"))
+    stored = await world.documents.get(ALPHA)
+    assert stored is not None
+    late = replace(envelope.load(stored.data).commit, position=Position(1, 99))
+    world.clock.advance(400 * DAY)
     await world.retain()
-    await world.audit.append(SCOPE, first, data)
-    assert (await world.rebuilt())[ALPHA].fault is None
-    await world.retain()
-    assert await of_alpha(world) == ([3, 4], [2])
+    process = AuditLog(world.blobs, world.vault)
+    with pytest.raises(HistoryCorrupt):
+        await process.flush(SCOPE, replace(envelope.load(stored.data), commit=late))
+    assert await of_alpha(world) == ([2], [2])
 
 
 async def test_a_write_during_the_run_defers_it() -> None:
@@ -144,36 +145,41 @@ async def test_a_write_during_the_run_defers_it() -> None:
     assert applied.report.tallies["audit"] == Tally(deferred=1, retained=2)
     assert applied.report.unfinished
     await world.retain()
-    assert await of_alpha(world) == ([3], [2])
+    assert await of_alpha(world) == ([3], [3])
     assert (await world.content(ALPHA))["summary"] == "meanwhile"
 
 
 @pytest.mark.parametrize(
     "forge",
     [
-        lambda made: baselines.dump(replace(made, content={**made.content, "summary": "forged"})),
-        lambda made: baselines.dump(replace(made, record_hash="0" * 64)),
-        lambda made: baselines.dump(replace(made, etag='"2-0000000000000000"')),
-        lambda made: baselines.dump(replace(made, key=DocumentKey(SCOPE, "projects", "beta.json"))),
+        lambda made: replace(made, content={**made.content, "summary": "forged"}),
+        lambda made: replace(made, record_hash="0" * 64),
+        lambda made: replace(made, etag='"2-0000000000000000"'),
+        lambda made: replace(made, key=DocumentKey(SCOPE, "projects", "beta.json")),
+        lambda made: replace(made, created_at="2020-01-01T00:00:00.000000Z"),
+        lambda made: replace(made, profile_id="long-v1"),
         lambda made: b"{}",
     ],
 )
-async def test_behind_a_forged_baseline_nothing_is_deleted(forge: Any) -> None:
+@pytest.mark.parametrize("first", [2, 3])
+async def test_before_a_forged_baseline_nothing_is_deleted(forge: Any, first: int) -> None:
     """An attacker who can write to the storage must not make retention delete the truth."""
     world = RetentionWorld()
     await four_changes(world)
-    twin = world.twin()
-    twin.clock.advance(165 * DAY)
-    await twin.retain()
-    first = (await twin.rebuilt())[ALPHA].versions[0].change_id
-    made = await read_baseline(SCOPE, first.rpartition("-")[0], audit=twin.audit)
-    await world.audit.append_baseline(SCOPE, first, forge(made))
-    records, _ = await of_alpha(world)
-    assert (await world.rebuilt())[ALPHA].fault is not None
+    doc_id = (await world.rebuilt())[ALPHA].doc_id
+    made = await read_baseline(SCOPE, doc_id, first, audit=world.audit)
+    forged = forge(made)
+    await world.audit.delete(SCOPE, doc_id, first, baseline=True)
+    if isinstance(forged, bytes):
+        await world.audit.create_baseline(SCOPE, doc_id, first, forged)
+    else:
+        await store_baseline(forged, audit=world.audit)
+    before = [name for name in await world.everything() if "/audit/" in name and doc_id in name]
     world.clock.advance(165 * DAY)
-    applied = await world.retain()
-    assert applied.report.unreadable["audit"] == 1
-    assert (await of_alpha(world))[0] == records
+    for dry_run in (True, False):
+        applied = await world.retain(dry_run=dry_run)
+        assert applied.report.unreadable["audit"] == 1
+        assert [name for name in await world.everything() if "/audit/" in name and doc_id in name] == before
 
 
 async def test_a_history_during_an_erasure_is_not_corrupt(caplog: pytest.LogCaptureFixture) -> None:
@@ -183,8 +189,9 @@ async def test_a_history_during_an_erasure_is_not_corrupt(caplog: pytest.LogCapt
 
     async def erase() -> None:
         await world.fences.write(SCOPE, b"{}", replaces=None)
-        for change in (await world.audit.list(SCOPE, "", limit=100, cursor=None)).items:
-            await world.audit.delete(SCOPE, change)
+        for doc_id, history in (await world.audit.histories(SCOPE)).items():
+            for first in history.segments:
+                await world.audit.delete(SCOPE, doc_id, first)
 
     with pytest.raises(ErasureRunning):
         await world.retain(**world.retention_ports(Between("audit.read", erase)))

@@ -1,6 +1,6 @@
 """Retention over the days of one user's memory: expired items are deleted, and the rest stays intact."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from memnet.domain.documents.commands import DeleteDocument, IfMatch
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.events.reconcile_events import reconcile_events
+from memnet.stores.audit_log import segment_name
 from tests.memory_blobs import storage_of
 from tests.operations.replay_scenario import LIVE
 from tests.operations.retention_scenario import (
@@ -33,6 +34,8 @@ from tests.operations.retention_scenario import (
 )
 from tests.services import service_of
 
+WINDOW = datetime(2026, 2, 1, tzinfo=UTC)
+"""After 60 days all of January has expired, and the first days of February stay with their month."""
 _made: list[RetentionWorld] = []
 
 
@@ -57,29 +60,34 @@ async def test_exactly_the_expired_items_are_deleted(world: Any) -> None:
     expected = sorted(f"evt-{day:03}" for day in range(0, DAYS, 7) if age(day) < 40)
     assert [name for name in await world.event_ids() if not name.startswith("memnet-rpl-")] == expected
     assert await world.indexed() == sorted(await world.event_ids())
-    gone = {seen.change_id for seen in world.seen if seen.at <= world.clock.now() - 40 * DAY}
+    gone = {seen.change_id for seen in world.seen if seen.at < WINDOW}
     assert gone
+    assert any(WINDOW <= seen.at <= world.clock.now() - 26 * DAY for seen in world.seen)
     assert gone & set(await world.changes()) == set()
     assert {seen.change_id for seen in world.seen} - gone <= set(await world.changes())
     assert (await world.content(ALPHA))["summary"] == f"As of day {(DAYS - 1) // 3 * 3}"
 
 
 async def test_the_counts_match_the_deletions_and_a_dry_run_deletes_nothing(world: Any) -> None:
-    before = await world.everything()
+    before, changes = await world.everything(), await world.changes()
     dry = await world.retain(dry_run=True)
     assert await world.everything() == before
     applied = await world.retain()
     assert dry.to_json() | {"dry_run": False} == applied.to_json()
-    after = await world.everything()
+    after, changes_after = await world.everything(), await world.changes()
 
     def lost(folder: str) -> int:
+        if folder == "audit":
+            return len(changes) - len(changes_after)
         return sum(f"/{folder}/" in name for name in before) - sum(f"/{folder}/" in name for name in after)
 
     counts = applied.to_json()["counts"]
     assert {name: count["removed"] for name, count in counts.items()} == {name: lost(name) for name in counts}
     lived = counts.keys() - {"conflicts", "imports"}
     assert all(counts[name]["removed"] and counts[name]["retained"] for name in lived)
-    assert applied.to_json()["baselines"] == len([name for name in after if "/baselines/" in name]) == 2
+    histories = await world.audit.histories(SCOPE)
+    assert applied.to_json()["baselines"] == sum(history.begins > 1 for history in histories.values()) == 2
+    assert counts["audit"]["retained"] == len(changes_after)
     again = await world.retain()
     assert all(not tally.removed for tally in again.report.tallies.values())
     assert await world.everything() == after
@@ -103,7 +111,7 @@ async def check_window(world: RetentionWorld) -> None:
     """Every version since the beginning of the window, as the client got it; and what came before it is not found."""
     rebuilt = await world.rebuilt()
     assert all(one.fault is None for one in rebuilt.values())
-    begin = to_text(world.clock.now() - 40 * DAY)
+    begin = to_text(WINDOW)
     for key in (ALPHA, DYNAMIC):
         own = [seen for seen in world.seen if seen.key == key]
         by_id = {version.change_id: version for version in rebuilt[key].versions}
@@ -132,19 +140,19 @@ async def test_every_version_in_the_window_is_rebuilt_byte_for_byte(world: Any) 
     await check_window(world)
 
 
-async def test_the_newest_record_and_its_baseline_always_stay(world: Any) -> None:
+async def test_the_newest_record_and_the_baseline_before_it_always_stay(world: Any) -> None:
     world.clock.advance(1000 * DAY)
     await world.sweep()
     await world.retain()
     rebuilt = await world.rebuilt()
-    assert [(one.fault, one.changes) for one in rebuilt.values()] == [(None, 1)] * 3
+    assert [(one.fault, one.changes) for one in rebuilt.values()] == [(None, 2), (None, 2), (None, 1)]
     assert await world.changes() == sorted(one.versions[-1].change_id for one in rebuilt.values())
     head = await get_document(ALPHA, world.service)
     view = await get_document(ALPHA, world.service, as_of=to_text(world.clock.now()))
     assert view == head
     await world.change(ALPHA, put("/summary", "after the silence"))
     rebuilt = await world.rebuilt()
-    assert (rebuilt[ALPHA].fault, len(rebuilt[ALPHA].versions)) == (None, 2)
+    assert (rebuilt[ALPHA].fault, len(rebuilt[ALPHA].versions)) == (None, 3)
 
 
 async def test_expired_records_in_the_outbox_are_deleted() -> None:
@@ -178,26 +186,31 @@ async def test_a_deletion_follows_the_rule_of_the_change_before() -> None:
     world.clock.advance(365 * DAY)
     await world.retain()
     assert [change[-1] for change in await world.changes()] == ["1", "3"]
-    assert [name[-6] for name in storage_of(world.audit).names() if "/baselines/" in name] == ["3"]
+    assert [name[-6] for name in storage_of(world.audit).names() if "/audit/" in name and name.endswith(".json")] == [
+        "3"
+    ]
     rebuilt = (await world.rebuilt())[ALPHA]
     assert rebuilt.fault is None
-    assert [(version.etag, version.document) for version in rebuilt.versions] == [(deleted.etag, None)]
+    assert [version.etag for version in rebuilt.versions] == [seen.etag, deleted.etag]
+    assert rebuilt.versions[-1].document is None
     await patch_document(world.live_command(ALPHA, None, put("/summary", "again")), service_of(**world.writing()))
     rebuilt = (await world.rebuilt())[ALPHA]
-    assert (rebuilt.fault, rebuilt.changes) == (None, 2)
+    assert (rebuilt.fault, rebuilt.changes) == (None, 3)
 
 
 async def test_a_corrupt_history_is_left_unchanged(world: Any) -> None:
-    change = next(change for change in await world.changes() if change.endswith("-000000000002"))
-    of = [name for name in await world.changes() if name.startswith(change.rpartition("-")[0])]
-    name = f"{SCOPE.prefix}audit/{change}.json"
-    storage = storage_of(world.audit)
-    storage.overwrite(name, storage.data(name).replace(b"svc-live", b"svc-evil"))
+    storage, doc_id = storage_of(world.audit), (await world.rebuilt())[ALPHA].doc_id
+    name = segment_name(SCOPE, doc_id, 1)
+    of = [change for change in await world.changes() if change.startswith(doc_id)]
+    first, second, rest = storage.data(name).split(b"\n", 2)
+    altered = second.replace(b"svc-live", b"svc-evil")
+    assert altered != second
+    storage.overwrite(name, b"\n".join((first, altered, rest)))
     applied = await world.retain()
     assert applied.report.unreadable["audit"] == 1
     assert applied.report.unfinished
     assert set(of) <= set(await world.changes())
-    assert len(storage.names(f"{SCOPE.prefix}baselines/")) == 1
+    assert applied.report.baselines == 1
 
 
 # Interrupted anywhere, and run again.
@@ -237,7 +250,7 @@ async def test_interrupted_at_any_call_the_next_run_has_the_same_result(applied:
 # Next to others.
 
 
-@pytest.mark.parametrize("call", ["documents.get", "audit.append_baseline", "audit.read"])
+@pytest.mark.parametrize("call", ["documents.get", "audit.histories", "audit.delete", "audit.read"])
 async def test_a_concurrent_writer_loses_nothing(world: Any, call: Any) -> None:
     async def write() -> None:
         for number in range(3):
@@ -257,7 +270,7 @@ async def test_a_concurrent_writer_loses_nothing(world: Any, call: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["audit.append_baseline", "audit.delete", "audit.read", "records.delete", "events.delete"]
+    "call", ["audit.read_baseline", "audit.delete", "audit.read", "records.delete", "events.delete"]
 )
 async def test_two_concurrent_runs_have_the_same_result(world: Any, call: Any) -> None:
     alone = world.twin()
@@ -296,10 +309,11 @@ async def test_under_a_hold_nothing_is_deleted_and_it_is_reported(world: Any) ->
 
 @pytest.mark.parametrize("call", ["records.delete", "events.delete", "audit.delete"])
 async def test_a_hold_placed_meanwhile_stops_the_run(world: Any, call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memnet.operations.governance.retention_run.BATCH", 2)
+    monkeypatch.setattr("memnet.operations.governance.retention_items.BATCH", 2)
     applied = await world.retain(**world.retention_ports(Between(call, world.hold)))
     assert applied.to_json()["on_hold"]
     kind = {"records.delete": "snapshots", "events.delete": "events", "audit.delete": "audit"}[call]
-    assert applied.report.tallies[kind].removed == 2
+    # A batch of segments: that of the first document.
+    assert applied.report.tallies[kind].removed == (2 if kind != "audit" else 12)
     assert applied.report.tallies[kind].on_hold > 0
     assert all(one.fault is None for one in (await world.rebuilt()).values())

@@ -13,7 +13,7 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
 from memnet.domain.governance.legal_hold import HoldKey, HoldTarget
 from memnet.operations.governance.retention import RetentionsReport, apply_retention, apply_retentions
-from memnet.operations.governance.retention_run import BATCH, RetentionRun, delete_expired
+from memnet.operations.governance.retention_items import BATCH, RetentionRun, delete_expired
 from memnet.stores import HoldStore
 from tests.domain.event_samples import stored_event
 from tests.memory_blobs import memory_blobs
@@ -100,6 +100,7 @@ async def test_every_deletion_is_dated_before_the_holds_are_read() -> None:
         async def delete(*given: Any, known_at: datetime | None = None, **named: Any) -> Any:
             assert known_at == looks[-1]
             kind = given[0].kind.value if isinstance(given[0], ItemKey) else type(store).__name__
+            kind += " baseline" if named.get("baseline") else ""
             removed.add(f"{kind}.{name}")
             return await inner(*given, known_at=known_at, **named)
 
@@ -107,11 +108,10 @@ async def test_every_deletion_is_dated_before_the_holds_are_read() -> None:
 
     for store in (world.audit, world.records, world.events):
         dated(store, "delete")
-    dated(world.audit, "delete_baseline")
     await apply_retention(SCOPE, service_of(**world.retention_ports(watch)), as_of=None, dry_run=False)
     assert removed == {
         "AuditLog.delete",
-        "AuditLog.delete_baseline",
+        "AuditLog baseline.delete",
         "EventStore.delete",
         *(f"{kind}.delete" for kind in ("accesses", "imports", "replays", "snapshots")),
     }
