@@ -23,7 +23,7 @@ MOMENT = timedelta(microseconds=1)
 
 @dataclass
 class Seen:
-    """A version as it was served; None after a deletion."""
+    """A version that was served; None after a deletion."""
 
     change_id: str
     timestamp: str
