@@ -185,8 +185,12 @@ class RetentionWorld(World):
         return sorted(orjson.loads(hit.data)["event_id"] for hit in hits)
 
     async def changes(self) -> list[str]:
-        page = await self.audit.list(SCOPE, "", limit=10_000, cursor=None)
-        return list(page.items)
+        """Return the changes that have a record in a segment."""
+        found = set[str]()
+        for doc_id, history in (await self.audit.histories(SCOPE)).items():
+            for first in history.segments:
+                found |= {record["change_id"] for record in await self.audit.read(SCOPE, doc_id, first) or ()}
+        return sorted(found)
 
     async def everything(self) -> list[str]:
         """The names of all that is stored, the index included."""
@@ -270,7 +274,7 @@ class Between:
 
 
 DAYS = 60
-SHORT = Ceilings(snapshots_max_days=12, jobs_max_days=15, events_max_days=40, audit_max_days=40)
+SHORT = Ceilings(snapshots_max_days=12, jobs_max_days=15, events_max_days=40, audit_max_days=26)
 """Rules that do to 60 days what the shipped ones do to 400."""
 
 

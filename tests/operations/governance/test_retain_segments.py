@@ -239,9 +239,8 @@ async def test_an_erasure_at_any_call_leaves_no_segment(life: Life) -> None:
             for name in storage.names(SCOPE.prefix):
                 await storage.delete(name)
 
-        with storage_watched(world, AtEach(world, erase, number)):
-            with suppress(ErasureRunning):
-                assert (await world.retain()).report.unreadable.total() == 0
+        with storage_watched(world, AtEach(world, erase, number)), suppress(ErasureRunning):
+            assert (await world.retain()).report.unreadable.total() == 0
         left = [*storage.names(f"{SCOPE.prefix}audit/"), *storage.names(f"{SCOPE.prefix}documents/")]
         # A request on its way may still create a blob: the erasure waits for it, and scans again.
         assert len(left) == (undisturbed.calls[number - 1] in ("storage.put", "storage.create_log") and bool(left))
