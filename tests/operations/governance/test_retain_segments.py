@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import orjson
@@ -20,6 +21,7 @@ from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.history.list_audit import list_audit
 from memnet.stores import AuditLog, DocumentStore
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import Forgetful
 from tests.operations.replay_scenario import LIVE, Call, Watch, Watched
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, FallsAt, RetentionWorld, Seen, StopsAt, put
@@ -194,9 +196,7 @@ async def test_a_writer_that_comes_at_any_call_loses_nothing(life: Life) -> None
         other = _process(world)
         await other.documents.get(ALPHA)
 
-        async def write() -> None:
-            await other.change(ALPHA, put("/summary", "meanwhile"))
-
+        write = partial(other.change, ALPHA, put("/summary", "meanwhile"))
         with storage_watched(world, AtEach(world, write, number)):
             applied = await world.retain()
         assert applied.report.unreadable.total() == 0
@@ -232,7 +232,7 @@ async def test_an_erasure_at_any_call_leaves_no_segment(life: Life) -> None:
         await world.retain()
     for number in range(1, len(undisturbed.calls) + 1):
         world = base.twin()
-        storage = world.blobs.storage
+        storage = storage_of(world.audit)
 
         async def erase(world: RetentionWorld = world, storage: Any = storage) -> None:
             await world.fences.write(SCOPE, b"{}", replaces=None)
