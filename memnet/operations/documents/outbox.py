@@ -42,13 +42,15 @@ async def flush_outbox(key: DocumentKey, version: Envelope, service: Service) ->
         await _store_baselines(key, version, history, service)
 
 
-async def sweep_user(scope: UserScope, service: Service, *, since: str = "") -> SweepReport:
+async def sweep_user(
+    scope: UserScope, service: Service, *, since: str = "", report: SweepReport | None = None
+) -> SweepReport:
     """Append the records that crashed writers left in documents changed at `since` or later, and missing baselines.
 
-    Nothing is written for a document whose records are stored. Safe while writers and other sweepers run. Raises
-    Unavailable: the documents cannot be listed.
+    Nothing is written for a document whose records are stored. Safe while writers and other sweepers run. Continues
+    the counts of `report`. Raises Unavailable: the documents cannot be listed.
     """
-    report = SweepReport()
+    report = report or SweepReport()
     histories = await service.audit.histories(scope)
     async for row in rows(partial(service.documents.list, scope, "")):
         if row.summary.updated_at >= since:

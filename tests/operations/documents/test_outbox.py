@@ -207,6 +207,19 @@ async def test_a_sweep_stores_the_baselines_that_crashed_writers_left(
     assert names_of(service, ".json") == [first, second]
 
 
+async def test_a_sweep_stores_the_baseline_of_a_segment_that_it_creates(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_segments, "MAX_RECORDS", 4)
+    results = await service.count_up(3)
+    service.audit.down = True
+    for number in range(3):
+        results.append(await service.patch(note(f"left {number}"), over=results[-1].etag))
+    await service.background.drain()
+    service.audit.down = False
+    assert await sweep(service) == SweepReport(listed=1, swept=1, baselines=1)
+
+
 async def test_a_flush_that_begins_a_segment_stores_its_baseline(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_segments, "MAX_RECORDS", 4)
     await service.count_up(4)
