@@ -5,11 +5,10 @@ from dataclasses import replace
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
-from memnet.domain.documents.audit_record import Fold
 from memnet.domain.documents.audit_segments import line
 from memnet.domain.documents.envelope import Envelope, Position
-from memnet.domain.history.baseline import Baseline, baseline_of
-from memnet.stores import AuditLog, read_baseline, read_records, store_baseline, stream_stored_records
+from memnet.domain.history.baseline import Baseline
+from memnet.stores import AuditLog, derive_baseline, store_baseline, stream_stored_records
 from memnet.stores.audit_log import STARTED, segment_name
 from tests.memory_blobs import storage_of
 from tests.operations.replay_scenario import World
@@ -35,7 +34,8 @@ async def split(world: World, key: DocumentKey, first: int) -> Baseline:
         found = [record for number, record in records.items() if begin <= number < end]
         lay_segment(world.audit, key, current.doc_id, begin, found)
     await place(world, key, current, firsts, records)
-    baseline = await baseline_at(world.audit, key, current, first - 1)
+    current, history = await stored_version(world, key), await world.audit.history(key.scope, current.doc_id)
+    baseline = await derive_baseline(key, current, first, history=history, audit=world.audit)
     await store_baseline(baseline, audit=world.audit)
     return baseline
 
@@ -71,19 +71,6 @@ async def place(
     stored = await world.documents.get(key)
     assert stored is not None
     await world.documents.put(key, envelope.dump(moved), envelope.summarise(moved), replaces=stored.storage_etag)
-
-
-async def baseline_at(audit: AuditLog, key: DocumentKey, current: Envelope, sequence: int) -> Baseline:
-    """Return the baseline of a change."""
-    history = await audit.history(key.scope, current.doc_id)
-    fold = Fold(current.doc_id)
-    if history.begins > 1:
-        begin = await read_baseline(key.scope, current.doc_id, history.begins, audit=audit)
-        assert begin is not None
-        fold = begin.fold()
-    for record in await read_records(key.scope, current, history.begins, sequence, audit=audit):
-        version = fold.take(record)
-    return baseline_of(key, version, record["profile_id"])
 
 
 def line_of(audit: AuditLog, scope: UserScope, change_id: str) -> bytes:

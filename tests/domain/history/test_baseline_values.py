@@ -43,7 +43,7 @@ def at(number: int = 2) -> Baseline:
     fold = Fold("doc-1")
     for record in LIFE.records[:number]:
         version = fold.take(record)
-    return baseline_of(KEY, record, version, "p")
+    return baseline_of(KEY, version, "p")
 
 
 def sealed(number: int = 2, place: BaselineLocation = PLACE) -> Baseline:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -52,8 +53,7 @@ FAILURES: dict[str, Callable[[int], FallsAt]] = {
 async def state(world: World, scope: UserScope) -> Any:
     """All that an import leaves, without ids and times that differ from run to run."""
     # Off the path: what a process did not get to, the sweeper does.
-    for one in (SCOPE, OTHER):
-        await sweep_user(one, world.service)
+    await sweep_user(scope, service_of(documents=world.documents, audit=world.audit, clock=world.clock))
     rebuilt = await rebuild_documents(scope, service_of(documents=world.documents, audit=world.audit))
     keys = [replace(key, scope=scope) for key in (ALPHA, DYNAMIC, STATIC)]
     blobs = await stored(world, scope)

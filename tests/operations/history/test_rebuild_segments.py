@@ -154,6 +154,7 @@ async def test_a_segment_of_its_own_that_an_interrupted_run_left_is_no_fault(fil
     current = await filled.head()
     records = await stored_records(filled.audit, ALPHA, current)
     lay_segment(filled.audit, ALPHA, current.doc_id, 9, [records[9]])
+    filled.clock.advance(timedelta(days=31))
     await filled.patch({"op": "replace", "path": "/content/summary", "value": "ten"}, over=current.commit.etag)
     await filled.background.drain()
     assert await fault(filled) is None
