@@ -1,4 +1,4 @@
-"""Segments are removed whole, oldest first: nobody sees a gap, whatever is interrupted or happens at the same time."""
+"""Segments are removed whole, oldest first: no reader sees a gap, whatever is interrupted or happens meanwhile."""
 
 from collections.abc import Sequence
 from contextlib import suppress
