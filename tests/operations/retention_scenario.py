@@ -1,7 +1,8 @@
 """A user whose memory grows day by day, and retention that is applied to it, watched or not."""
 
 import copy
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -271,6 +272,44 @@ class Between:
             if self.count == self.number:
                 await self.do()
         return await call()
+
+
+WRITES = ("storage.put", "storage.delete", "storage.append", "storage.create_log")
+
+
+@contextmanager
+def storage_watched(blobs: Any, watch: Watch) -> Iterator[None]:
+    """Send each call of the storage through `watch`, by the name "storage.<method>"."""
+    storage, blobs.storage = blobs.storage, Watched("storage", blobs.storage, watch)
+    try:
+        yield
+    finally:
+        blobs.storage = storage
+
+
+class AtEach:
+    """Does something before the call of a number, or after every write."""
+
+    def __init__(self, do: Callable[[], Awaitable[Any]], number: int | None = None) -> None:
+        self.do, self.number = do, number
+        self.calls: list[str] = []
+        self._busy = False
+
+    async def __call__(self, name: str, call: Call) -> Any:
+        if self._busy:
+            return await call()
+        self.calls.append(name)
+        if len(self.calls) == self.number:
+            await self._do()
+        found = await call()
+        if self.number is None and name in WRITES:
+            await self._do()
+        return found
+
+    async def _do(self) -> None:
+        self._busy = True
+        await self.do()
+        self._busy = False
 
 
 DAYS = 60

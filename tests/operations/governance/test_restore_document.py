@@ -1,6 +1,7 @@
 """Restoring one document: records first, the document last; and importing entries."""
 
 import io
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -22,7 +23,9 @@ from memnet.domain.governance.archive_import import ImportOutcome
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.sealing.data_keys import data_keys_key
+from memnet.operations.documents.outbox import sweep_user
 from memnet.operations.governance.import_user import import_entry, restore_document, verify_archive
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import StoreConflict
 from memnet.stores import KeyRing
 from tests.domain.event_samples import stored_event
@@ -30,7 +33,7 @@ from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import OPERATOR, exported, files, filled_world, forged, marked
 from tests.operations.replay_scenario import DYNAMIC, SCOPE, Watch, Watched, World, put, unwatched
-from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+from tests.operations.retention_scenario import Between, FallsAt, StopsAt, storage_watched
 from tests.services import arguments, service_of
 
 
@@ -187,19 +190,27 @@ async def test_a_segment_that_another_import_writes_makes_it_unavailable() -> No
     assert len(await copy.history(DYNAMIC)) == 3
 
 
-async def long_world() -> World:
-    """A document with more records than a segment has, over three months."""
+async def long_world(changes: int, *ends: int) -> World:
+    """A document with so many changes; after each of `ends` a month passes."""
     world = World()
-    for number in range(300):
+    for number in range(1, changes + 1):
         await world.live(DYNAMIC, put("/preferences", [f"{number}"]))
-        if number in (10, 290):
+        if number in ends:
             world.clock.advance(timedelta(days=31))
     await world.background.drain()
     return world
 
 
+async def rebuilt(world: World) -> int:
+    """Sweep, verify the history, and return how many versions it has."""
+    await sweep_user(SCOPE, world.service)
+    (found,) = await rebuild_documents(SCOPE, world.service)
+    assert found.fault is None
+    return found.changes
+
+
 async def test_a_history_of_many_segments_is_restored_with_its_segments() -> None:
-    world, copy = await long_world(), World()
+    world, copy = await long_world(300, 11, 291), World()
     archive, _ = await exported(world)
     assert await restored(copy, archive) is ImportOutcome.CREATED
     (ours,), (theirs,) = [(await one.audit.histories(SCOPE)).values() for one in (world, copy)]
@@ -207,25 +218,36 @@ async def test_a_history_of_many_segments_is_restored_with_its_segments() -> Non
     assert list(ours.segments) == [1, 12, 268, 292]
     # The baselines are derived in the background.
     assert theirs.baselines == frozenset()
-    assert len(await copy.history(DYNAMIC)) == 300
-    assert (await copy.audit.history(SCOPE, (await copy.history(DYNAMIC))[0]["doc_id"])).baselines == ours.baselines
-    copy.clock.advance(timedelta(days=63))
+    assert await rebuilt(copy) == 300
+    (theirs,) = (await copy.audit.histories(SCOPE)).values()
+    assert theirs.baselines == ours.baselines
+    copy.writes = 1_000
     await copy.live(DYNAMIC, put("/preferences", ["after the import"]))
-    assert len(await copy.history(DYNAMIC)) == 301
+    assert await rebuilt(copy) == 301
 
 
 @pytest.mark.parametrize("applied", [True, False])
-async def test_an_import_of_many_segments_that_ended_at_any_call_is_finished_by_the_next(applied: bool) -> None:
-    archive, _ = await exported(await long_world())
-    watch = FallsAt(0, applied=applied)
-    await restored(World(), archive, watch=watch)
-    assert watch.calls.count("audit.append") == 4
+async def test_an_import_of_many_segments_that_ended_at_any_call_is_finished_by_the_next(
+    applied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memnet.domain.documents.audit_segments.MAX_RECORDS", 8)
+    monkeypatch.setattr("memnet.stores.segment_writer.APPEND_BYTES", 5_000)
+    archive, _ = await exported(await long_world(20, 3, 18))
+    watch, copy = FallsAt(0, applied=applied), World()
+    with storage_watched(copy.blobs, watch):
+        await restored(copy, archive)
+    assert watch.calls.count("storage.create_log") == 4
+    assert watch.calls.count("storage.append") > 6
     for number in range(1, len(watch.calls) + 1):
         copy = World()
-        with pytest.raises(StopsAt):
-            await restored(copy, archive, watch=FallsAt(number, applied=applied))
+        with storage_watched(copy.blobs, FallsAt(number, applied=applied)), suppress(StopsAt):
+            await restored(copy, archive)
+        copy.ids.secret(7)
         assert await restored(copy, archive) in (ImportOutcome.CREATED, ImportOutcome.THERE)
-        assert len(await copy.history(DYNAMIC)) == 300
+        assert await rebuilt(copy) == 20
+        copy.writes = 1_000
+        await copy.live(DYNAMIC, put("/preferences", ["after the import"]))
+        assert await rebuilt(copy) == 21
 
 
 async def sealed_records(world: World) -> dict[str, Any]:
