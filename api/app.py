@@ -3,8 +3,9 @@
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
-from api import console_page, docs_page, openapi, problems
+from api import console_page, docs_page, openapi
 from api.concurrency_limit import ConcurrencyLimit
+from api.dispatch import Dispatcher
 from api.identity import TokenValidator
 from api.latency_stats import LatencyStats
 from api.middleware import RequestMiddleware
@@ -62,9 +63,9 @@ def create_app(service: Service, identity: TokenValidator) -> FastAPI:
     docs_page.install(app)
     console_page.install(app)
     openapi.install(app)
-    problems.install(app)
-    app.add_middleware(
-        RequestMiddleware,
+    # Not add_middleware: FastAPI would put six layers of its own around every request.
+    app.middleware_stack = RequestMiddleware(
+        Dispatcher(app.router),
         ids=service.ids,
         latency_stats=app.state.latency_stats,
         concurrency_limit=app.state.concurrency_limit,

@@ -1,4 +1,4 @@
-"""The outermost layer of every request, as plain ASGI: request id, response headers, HEAD, defects and the log line."""
+"""The outermost layer of every request, as plain ASGI: request id, response headers, HEAD, errors and the log line."""
 
 import re
 from time import perf_counter
@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api import request_telemetry
 from api.concurrency_limit import ConcurrencyLimit, RequestSlot
 from api.latency_stats import LatencyStats
-from api.problems import unexpected
+from api.problems import answer
 from api.response_headers import complete
 from api.telemetry import log_request
 from memnet.ports import IdGenerator, Span, Telemetry
@@ -76,7 +76,7 @@ class RequestMiddleware:
         except Exception as error:
             if status is not None:
                 raise
-            await unexpected(error, scope)(scope, receive, respond)
+            await answer(error, scope)(scope, receive, respond)
         finally:
             slot.release()
             seconds = perf_counter() - started

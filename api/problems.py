@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import orjson
-from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
@@ -88,10 +86,13 @@ RETRY_AFTER_SECONDS = 1
 _log = logging.getLogger("memnet.problems")
 
 
-def install(app: FastAPI) -> None:
-    """Answer every error of `app`'s routes in the one error shape."""
-    app.add_exception_handler(MemnetError, _refused)
-    app.add_exception_handler(HTTPException, _refused_by_router)
+def answer(error: Exception, scope: Scope) -> Response:
+    """Return the response to an error that was raised before the response was started."""
+    if isinstance(error, MemnetError):
+        return problem(error, scope)
+    if isinstance(error, HTTPException):
+        return _refused_by_router(error, scope)
+    return _unexpected(error, scope)
 
 
 def problem(error: MemnetError, scope: Scope) -> Response:
@@ -116,7 +117,7 @@ def problem(error: MemnetError, scope: Scope) -> Response:
     )
 
 
-def unexpected(error: Exception, scope: Scope) -> Response:
+def _unexpected(error: Exception, scope: Scope) -> Response:
     """Log the origin of a defect and answer 500. The exception's text may contain memory, so it is dropped."""
     kind, place = LogSafe(type(error).__name__), where(error)
     _log.error("unexpected %s in %s at %s", kind, scope["memnet.request_id"], place)
@@ -124,28 +125,22 @@ def unexpected(error: Exception, scope: Scope) -> Response:
     return problem(Internal(), scope)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, MemnetError)
-    return problem(error, request.scope)
-
-
-async def _refused_by_router(request: Request, error: Exception) -> Response:
+def _refused_by_router(error: HTTPException, scope: Scope) -> Response:
     """Translate Starlette's own errors: an unknown route or method."""
-    assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        return problem(RouteNotFound(), request.scope)
+        return problem(RouteNotFound(), scope)
     if error.status_code == 405:
-        response = problem(MethodNotAllowed(), request.scope)
-        response.headers["Allow"] = ", ".join(_allowed_methods(request))
+        response = problem(MethodNotAllowed(), scope)
+        response.headers["Allow"] = ", ".join(_allowed_methods(scope))
         return response
-    return problem(MalformedRequest() if error.status_code < 500 else Internal(), request.scope)
+    return problem(MalformedRequest() if error.status_code < 500 else Internal(), scope)
 
 
-def _allowed_methods(request: Request) -> list[str]:
+def _allowed_methods(scope: Scope) -> list[str]:
     """Return the methods of all routes with this path (RFC 9110, 15.5.6)."""
     methods: set[str] = set()
-    for route in request.app.router.routes:
-        if route.matches(request.scope)[0] is not Match.NONE:
+    for route in scope["app"].router.routes:
+        if route.matches(scope)[0] is not Match.NONE:
             methods |= getattr(route, "methods", None) or set()
     return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 

@@ -4,7 +4,7 @@ A decorated handler gets an authorized call and, where the route takes them, the
 it runs one use case and returns the response. The decorator also describes the route for the OpenAPI document.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from fastapi import APIRouter
@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from api.authorization import (
     ServiceCall,
@@ -44,6 +45,7 @@ B = TypeVar("B", bound=BaseModel)
 H = TypeVar("H")
 F = TypeVar("F")
 Decorator = Callable[[F], F]
+Endpoint = Callable[[Request], Awaitable[Response]]
 Handler = Callable[[C], Awaitable[Response]]
 BodyHandler = Callable[[C, B], Awaitable[Response]]
 HeadHandler = Callable[[C, B, H], Awaitable[Response]]
@@ -59,15 +61,19 @@ register_url_convertor("id", _Id())
 
 
 class DirectRoute(APIRoute):
-    """A route whose endpoint gets the request and returns the response.
+    """A route whose endpoint gets the request and returns the response, without FastAPI's layers between.
 
-    Skips FastAPI's parameter and response handling (18 µs a request instead of 38 to 95, measured). FastAPI documents
-    get_route_handler for this.
+    They handle parameters, responses, exceptions and dependencies, none of which our endpoints leave to FastAPI.
     """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the endpoint itself."""
-        return self.endpoint
+    def __init__(self, path: str, endpoint: Endpoint, **described: Any) -> None:
+        super().__init__(path, endpoint, **described)
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            response = await endpoint(Request(scope, receive, send))
+            await response(scope, receive, send)
+
+        self.app = app
 
 
 class Docs(TypedDict, total=False):
