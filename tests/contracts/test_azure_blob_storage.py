@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
-from azure.core.exceptions import HttpResponseError
 
-from memnet.adapters.azure.blob_storage import WHOLE_BODY_BYTES, AzureBlobStorage, open_container
+from memnet.adapters.azure.blob_requests import WHOLE_BODY_BYTES, BlobServiceError
+from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.errors import HistoryCorrupt, Unavailable
 from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
@@ -148,7 +148,7 @@ async def test_a_large_body_is_sent_again_whole() -> None:
 
 async def test_a_request_that_can_never_succeed_goes_up_as_it_is() -> None:
     async with against(answer(400, "InvalidHeaderValue")) as (container, _):
-        with pytest.raises(HttpResponseError):
+        with pytest.raises(BlobServiceError):
             await put(container)
 
 
