@@ -57,13 +57,25 @@ async def sweep_outboxes(service: Service, *, quiet: timedelta = timedelta(minut
 
 
 async def sweep_user(scope: UserScope, service: Service) -> SweepReport:
-    """Flush and empty the outbox of every document of a user, as `sweep_outboxes` does. Raises Unavailable."""
+    """Flush the outbox of every document of a user; the documents stay unchanged. Raises Unavailable."""
     report = SweepReport()
     async for row in rows(partial(service.documents.list, scope, "")):
         report.listed += 1
         if row.summary.outbox:
-            await _sweep(row.key, report, service)
+            await _flush(row.key, report, service)
     return report
+
+
+async def _flush(key: DocumentKey, report: SweepReport, service: Service) -> None:
+    try:
+        stored = await service.documents.get(key)
+        if stored is not None:
+            await flush_outbox(key.scope, envelope.load(stored.data).commit.outbox, audit=service.audit)
+    except Unavailable:
+        report.postponed += 1
+    except HistoryCorrupt:
+        log.exception("stored bytes are not what was written", extra={"document": key.blob_name})
+        report.broken += 1
 
 
 async def _sweep(key: DocumentKey, report: SweepReport, service: Service) -> None:

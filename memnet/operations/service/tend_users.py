@@ -41,7 +41,7 @@ async def tend_user(scope: UserScope, service: Service) -> Counter[str]:
         return Counter()
     await service.upkeep.add_due(due_mark(scope, service.clock.now() + TOMORROW))
     swept = await sweep_user(scope, service)
-    counts = Counter({"swept": swept.trimmed, POSTPONED: swept.postponed, BROKEN: swept.broken})
+    counts = Counter({POSTPONED: swept.postponed, BROKEN: swept.broken})
     for key in await _maintained(scope, service):
         await _maintain(key, (compact_document,), counts, service)
     counts[await _sign(scope, service)] += 1
