@@ -104,6 +104,19 @@ async def test_a_failing_user_keeps_its_mark_and_stops_no_other(
     assert world.changed() == []
 
 
+async def test_a_damaged_user_keeps_its_mark_so_that_every_run_reports_it(
+    world: UpkeepWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    await changed(world, *SIX[:2])
+    await world.run(Work.CHANGED)
+    await changed(world, SIX[1])
+    world.stored.drop(f"{SIX[1].prefix}documents/projects/alpha.json")
+    for number in (1, 2):
+        report = await run_shard(Work.CHANGED, SHARD, world.service)
+        assert (report.users, report.kept, report.counts["broken"]) == (1, 1, 1)
+        assert caplog.text.count("history_verification_failed") == number
+
+
 async def test_a_user_under_erasure_keeps_its_mark_without_an_alarm(
     world: UpkeepWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -153,7 +166,7 @@ async def test_when_the_budget_is_spent_the_next_job_continues(world: UpkeepWorl
 
 
 @pytest.mark.usefixtures("small_pages")
-async def test_nobody_waits_for_ever_behind_users_that_fail(world: UpkeepWorld) -> None:
+async def test_no_user_waits_for_ever_behind_users_that_fail(world: UpkeepWorld) -> None:
     """They are first in name order, keep their marks, and use up the budget of every job."""
     await changed(world, *SIX)
 
@@ -169,7 +182,7 @@ async def test_nobody_waits_for_ever_behind_users_that_fail(world: UpkeepWorld) 
 
 
 @pytest.mark.usefixtures("small_pages")
-async def test_a_page_that_kills_every_process_stops_nobody_after_it(world: UpkeepWorld) -> None:
+async def test_a_page_that_kills_every_process_stops_no_user_after_it(world: UpkeepWorld) -> None:
     await changed(world, *SIX)
 
     def kill(method: str, name: str) -> None:
