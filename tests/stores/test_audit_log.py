@@ -311,7 +311,7 @@ async def test_histories_are_listed_by_document_with_segments_and_baselines(audi
     await fill(audit, SCOPE, "d", 1, 9, 10)
     await fill(audit, SCOPE, "d-1", 7)
     storage_of(audit).overwrite(f"{SCOPE.prefix}audit/d/other", b"")
-    d = StoredHistory({1: "s1", 9: "s9", 10: "s10"}, frozenset({9, 10}))
+    d = StoredHistory({1: "s1", 9: "s9", 10: "s10"}, frozenset({9, 10}), ("d/other",))
     assert await audit.histories(SCOPE) == {"d": d, "d-1": StoredHistory({7: "s7"}, frozenset({7}))}
     assert await audit.histories(SCOPE, "d") == {"d": d}
     assert await audit.history(SCOPE, "d") == d
