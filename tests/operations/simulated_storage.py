@@ -7,7 +7,7 @@ from typing import Any
 
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.ports import Clock, ListedBlob, Page, StoreConflict, StoredBlob
-from memnet.stores import Blobs
+from memnet.stores import Blobs, FenceCheck
 
 UNCONDITIONAL = StorageETag("*")
 WRITES = ("put", "create_log", "append")
@@ -105,8 +105,9 @@ class SimulatedBlobs(Blobs):
         storage: Any = SimulatedStorage()
         super().__init__(storage, clock)
 
-    async def check(self, scope: UserScope) -> None:
+    async def check(self, scope: UserScope) -> FenceCheck:
         """No user is being erased."""
+        return FenceCheck(scope, self.clock.now(), 0.0)
 
 
 class SimulatedLock:

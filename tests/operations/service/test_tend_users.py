@@ -54,7 +54,7 @@ async def test_the_records_that_a_crashed_writer_left_are_copied(world: UpkeepWo
     await world.patch(ONE)
     [name] = world.stored.names(f"{ONE.prefix}audit/")
     world.stored.drop(name)
-    world.service.audit._known.clear()
+    world.service.audit._flushed.clear()
     await tend_user(ONE, world.service)
     assert list(world.stored.names(f"{ONE.prefix}audit/")) == [name]
 
