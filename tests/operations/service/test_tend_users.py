@@ -152,7 +152,7 @@ async def test_under_a_hold_a_user_is_looked_at_daily_and_nothing_is_removed(wor
     await event(world, "e1", "2025-01-01T00:00:00Z")
     target = HoldTarget("t1", "u1")
     await place_hold(target, "litigation", world.service, actor=ADMIN)
-    assert await apply_due(ONE, world.service) == {"on_hold": 1, "unchanged": 1}
+    assert +await apply_due(ONE, world.service) == {"on_hold": 1, "unchanged": 1}
     assert world.due() == [next_look(world, 1)]
     assert await world.service.events.get(EventKey(ONE, "e1")) is not None
     await release_hold(target, "settled", world.service, actor=ADMIN)
