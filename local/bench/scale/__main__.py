@@ -76,6 +76,7 @@ async def _measure(storage_url: str, users: int) -> dict[str, Any]:
         "users": users,
         "documents": documents,
         "seconds": seeding.seconds,
+        "processor_seconds": seeding.processor_seconds,
         "seeding_calls": seeding.calls,
         "measured": [
             {

@@ -12,7 +12,8 @@ from local.bench.scale.prices import READ_DATE
 def show(summary: Mapping[str, Any], console: Console) -> None:
     """Print what was measured and what follows from it."""
     console.print(
-        f"{summary['users']:,} users with {summary['documents']:,} documents, seeded in {summary['seconds']:.0f} s."
+        f"{summary['users']:,} users with {summary['documents']:,} documents, seeded in {summary['seconds']:.0f} s, "
+        f"{summary['processor_seconds']:.0f} s of processor time."
     )
     _show_measured(summary["measured"], console)
     _show_resumed(summary["resumed"], console)
