@@ -7,12 +7,12 @@ from typing import Protocol
 import click
 
 from cli import storage
-from cli.options import user_options
+from cli.options import IDENTIFIER, optional_user, user_options
 from cli.output import document_of, exit_unless
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.maintenance import EntryAction
-from memnet.operations.documents.outbox import sweep_user
+from memnet.operations.documents.outbox import SweepReport, sweep_user
 from memnet.operations.upkeep import MaintenanceResult, Outcome, compact_document, refresh_document
 from memnet.paging import rows
 from memnet.service import Service
@@ -102,16 +102,26 @@ def outbox() -> None:
 
 
 @outbox.command()
-@user_options
-def flush(scope: UserScope) -> None:
-    """Append the waiting audit records of a user's documents to the audit log, and store missing baselines.
+@click.option("--tenant", type=IDENTIFIER, help="The tenant's id.")
+@click.option("--user", type=IDENTIFIER, help="The user's id.")
+def flush(tenant: str | None, user: str | None) -> None:
+    """Copy waiting audit records to the audit log, and store missing baselines, for one user or for all.
 
-    A worker does the same for every user whose documents have changed. Exits with 0, or 1 if a record was altered or
-    the storage failed.
+    A worker does the same regularly. Exits with 0, or 1 if a record was altered or the storage failed.
     """
-    report = storage.run(partial(sweep_user, scope))
+    scope, report = optional_user(tenant, user), SweepReport()
+
+    async def sweep(service: Service) -> None:
+        if scope is not None:
+            await sweep_user(scope, service, report=report)
+            return
+        async for page in service.users.pages(None):
+            for one in page:
+                await sweep_user(one, service, report=report)
+
+    storage.run(sweep)
     click.echo(
-        f"{report.listed} documents listed, {report.swept} complete, {report.baselines} baselines stored, "
+        f"{report.listed} documents listed, {report.swept} swept, {report.baselines} baselines stored, "
         f"{report.postponed} postponed, {report.broken} broken"
     )
     exit_unless(not report.broken)

@@ -11,6 +11,7 @@ var queries = {
   'dead-letters': loadTextContent('../queries/dead-letters.kql')
   'index-lag': loadTextContent('../queries/index-lag.kql')
   'late-replays': loadTextContent('../queries/late-replays.kql')
+  'late-upkeep': loadTextContent('../queries/late-upkeep.kql')
   'open-erasures': loadTextContent('../queries/open-erasures.kql')
   'replay-backlog': loadTextContent('../queries/replay-backlog.kql')
   'schema-violations': loadTextContent('../queries/schema-violations.kql')

@@ -204,9 +204,8 @@ class AuditLog:
             # Usually the process that committed the records before has flushed them. An append proves it: its offset is
             # the length of the segment, and records are appended in order.
             own = _batches_after(version, waiting.first - 1)
-            if own[0].position.offset:
-                read_first = not await self._append_at(scope, version.doc_id, own[0], dated)
-                missing = missing if read_first else own[1:]
+            is_next = own[0].position.offset and await self._append_at(scope, version.doc_id, own[0], dated)
+            missing, read_first = (own[1:], False) if is_next else (missing, True)
         for batch in missing:
             await self._append(scope, version.doc_id, batch, dated, read_first=read_first)
 

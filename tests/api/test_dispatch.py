@@ -45,7 +45,7 @@ class Served(Exception):
 
 
 @pytest.fixture
-def routes(app: FastAPI) -> list[DirectRoute]:
+def routes(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> list[DirectRoute]:
     """The application's own routes, each of which only says that it was chosen."""
     own = [route for route in app.routes if isinstance(route, DirectRoute)]
     app.router.routes[:] = own
@@ -55,7 +55,7 @@ def routes(app: FastAPI) -> list[DirectRoute]:
             assert scope["route"] is route
             raise Served(route.operation_id, scope["path_params"])
 
-        route.app = serve
+        monkeypatch.setattr(route, "app", serve)
     return own
 
 

@@ -109,25 +109,18 @@ def test_an_invalid_user_is_a_usage_error(memnet: Memnet, storage: Settings) -> 
     assert memnet("compact", "--tenant", "t1", "--user", "../u").exit_code == 2
 
 
-def test_a_flush_skips_fresh_documents_trims_older_ones_and_finds_a_record_that_differs(
+def test_a_flush_sweeps_one_user_or_all_and_finds_a_record_that_differs(
     memnet: Memnet, history: list[bytes], blobs: ContainerClient
 ) -> None:
-    assert memnet("outbox", "flush").stdout == "2 documents listed, 0 trimmed, 0 postponed, 0 broken\n"
+    swept = "2 documents listed, 2 swept, 0 baselines stored, 0 postponed, 0 broken\n"
+    assert memnet("outbox", "flush").stdout == swept
+    assert memnet("outbox", "flush", *OF_USER).stdout == swept
+    assert memnet("outbox", "flush", "--tenant", SCOPE.tenant_id, "--user", "u9").stdout.startswith("0 documents")
     with blobs:
-        for name in blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/documents/"):
-            blob = blobs.get_blob_client(name)
-            metadata = blob.get_blob_properties().metadata
-            aged = {
-                key: "2020-01-01T00:00:00.000000Z" if "updated" in key else value for key, value in metadata.items()
-            }
-            assert aged != metadata
-            blob.set_blob_metadata(aged)
-        (record, *_) = [
-            name
-            for name in blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/audit/")
-            if name.endswith("-000000000003.json")
-        ]
-        blobs.upload_blob(record, b"{}", overwrite=True)
+        for name in blobs.list_blob_names(name_starts_with="tenants/t1/users/u1/audit/"):
+            segment = blobs.download_blob(name).readall()
+            if segment.count(b"\n") == len(history):
+                blobs.upload_blob(name, segment.replace(b'"sequence":3', b'"sequence":4'), overwrite=True)
     result = memnet("outbox", "flush")
     assert result.exit_code == 1
-    assert result.stdout == "2 documents listed, 1 trimmed, 0 postponed, 1 broken\n"
+    assert result.stdout == "2 documents listed, 1 swept, 0 baselines stored, 0 postponed, 1 broken\n"

@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
-from azure.core.exceptions import HttpResponseError
 
-from memnet.adapters.azure.blob_storage import WHOLE_BODY_BYTES, AzureBlobStorage, open_container
+from memnet.adapters.azure.blob_requests import WHOLE_BODY_BYTES, BlobServiceError
+from memnet.adapters.azure.blob_storage import AzureBlobStorage, open_container
 from memnet.adapters.memory.clock import FrozenClock
-from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.errors import HistoryCorrupt, Unavailable
 from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
+from memnet.domain.documents.audit_segments import START, Batch
 from memnet.domain.documents.envelope import DocumentSummary
 from memnet.ports import StoreConflict
 from memnet.stores import AuditLog, Blobs, DocumentStore
@@ -24,9 +25,10 @@ KEY = base64.b64encode(b"key").decode()
 SCOPE = UserScope("t1", "u1")
 DOCUMENT = DocumentKey(SCOPE, "user", "static")
 SUMMARY = DocumentSummary(
-    etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False, outbox=1
+    etag=ETag('"e-1"'), sequence=1, updated_at="2026-01-01T00:00:00.000000Z", size=17, deleted=False
 )
 TAG = StorageETag('"0x1"')
+LINE = Batch(START, "2026-01-01T00:00:00.000000Z", 1, b"{}\n")
 
 
 @asynccontextmanager
@@ -146,22 +148,23 @@ async def test_a_large_body_is_sent_again_whole() -> None:
 
 async def test_a_request_that_can_never_succeed_goes_up_as_it_is() -> None:
     async with against(answer(400, "InvalidHeaderValue")) as (container, _):
-        with pytest.raises(HttpResponseError):
+        with pytest.raises(BlobServiceError):
             await put(container)
 
 
 async def test_a_write_is_one_request_and_its_result_is_known() -> None:
-    async with against(answer(201, ETag='"0x2"')) as (container, server):
+    marked = answer(201, ETag='"0x1"')
+    async with against(marked, answer(201, ETag='"0x2"')) as (container, server):
         documents = store(container)
         await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=TAG)
         recalled = documents.recall(DOCUMENT)
         assert recalled is not None
         assert recalled.storage_etag == '"0x2"'
-        line, headers, body = server.asked[0]
+        mark, (line, headers, body) = server.asked
+        assert mark[0].startswith("PUT /account/container/changed/")
         assert (line, body) == (f"PUT /account/container/{DOCUMENT.blob_name}", b"{}")
         assert headers["if-match"] == '"0x1"'
         assert headers["content-type"] == "application/json"
-        assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("outcome", [answer(412, "ConditionNotMet"), CLOSE])
@@ -182,29 +185,20 @@ async def test_a_document_that_went_away_is_forgotten() -> None:
         assert documents.recall(DOCUMENT) is None
 
 
-async def test_a_record_that_vanished_between_refusal_and_look_is_unavailable() -> None:
+async def test_a_segment_that_vanished_between_refusal_and_look_is_no_success() -> None:
     absent = answer(404, "BlobNotFound")
-    async with against(absent, answer(409, "BlobAlreadyExists"), absent) as (container, server):
-        audit = AuditLog(blobs_in(container), VaultWorld().vault)
-        with pytest.raises(Unavailable):
-            await audit.append(SCOPE, "d-0001", b"{}")
-        assert not audit.is_flushed(SCOPE, "d-0001")
-        assert [asked[0].partition(" ")[0] for asked in server.asked] == ["GET", "PUT", "GET"]
-
-
-async def test_standing_records_are_remembered_within_a_bound() -> None:
-    async with against(*[answer(404, "BlobNotFound"), answer(201, ETag=TAG)] * 3) as (container, _):
-        audit = AuditLog(blobs_in(container), VaultWorld().vault, known_limit=2)
-        for change_id in ("d-1", "d-2", "d-3"):
-            await audit.append(SCOPE, change_id, b"{}")
-        assert [audit.is_flushed(SCOPE, change_id) for change_id in ("d-1", "d-2", "d-3")] == [False, True, True]
+    refused = [answer(409, "BlobAlreadyExists"), answer(412, "AppendPositionConditionNotMet")]
+    async with against(absent, *refused, absent, absent) as (container, server):
+        with pytest.raises(HistoryCorrupt):
+            await AuditLog(blobs_in(container), VaultWorld().vault).append(SCOPE, "d", LINE)
+        assert [asked[0].partition(" ")[0] for asked in server.asked] == ["GET", "PUT", "PUT", "GET", "GET"]
 
 
 async def test_blobs_that_are_no_documents_are_not_listed(place: Place, container: AzureBlobStorage) -> None:
     documents = store(container)
     await documents.put(DOCUMENT, b"{}", SUMMARY, replaces=None)
-    await AuditLog(blobs_in(container), VaultWorld().vault).append(SCOPE, "d-0001", b"{}")
-    metadata = {"etag": "e", "sequence": "1", "updated_at": "t", "size": "1", "deleted": "false", "outbox": "0"}
+    await AuditLog(blobs_in(container), VaultWorld().vault).append(SCOPE, "d", LINE)
+    metadata = {"etag": "e", "sequence": "1", "updated_at": "t", "size": "1", "deleted": "false"}
     for name in ("tenants/t1/users/u1/documents/user/_x", "tenants/t1/users/u1/documents/user", "tenants/x"):
         await place.client.upload_blob(name, b"", metadata=metadata)
     await place.client.upload_blob("tenants/t1/users/u1/documents/user/bare", b"")

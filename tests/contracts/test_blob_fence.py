@@ -89,10 +89,11 @@ def asked(server: ScriptedServer) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_creation_is_dated_before_the_look_at_the_fence(kind: str) -> None:
-    async with against(ABSENT, CREATED) as (blobs, server):
+    async with against(ABSENT, CREATED, CREATED) as (blobs, server):
         before = server.clock.now()
         await writes(stores_over(blobs), ONE, "a")[kind]()
-        (look, look_path), (put, put_path) = asked(server)
+        # A segment of the audit log is created, then appended to.
+        (look, look_path), (put, put_path), *_ = asked(server)
         assert (look, look_path, put) == ("GET", FENCE, "PUT")
         assert put_path != FENCE
         headers = server.asked[1][1]
@@ -168,7 +169,7 @@ async def test_a_document_is_created_with_the_date_of_the_look_made_during_its_r
 async def test_writes_that_share_a_look_keep_its_date() -> None:
     async with against(ABSENT, *[CREATED] * 5) as (blobs, server):
         before, stores = server.clock.now(), stores_over(blobs)
-        checked = await stores.events.check(ONE)
+        checked = await stores.events.check_to_write(ONE)
         await stores.events.create(EventKey(ONE, "e1"), DATA, checked=checked)
         await stores.events.mark(EventKey(ONE, "e1"), "m1", checked=checked)
         await stores.records.write(ItemKey(ONE, ItemKind.REPLAYS, "a"), DATA, replaces=None, checked=checked)
@@ -180,7 +181,7 @@ async def test_writes_that_share_a_look_keep_its_date() -> None:
 
 async def test_a_look_at_the_fence_of_another_user_is_refused() -> None:
     async with against(ABSENT) as (blobs, server):
-        checked = await blobs.check(UserScope("t1", "u2"))
+        checked = await blobs.check_to_write(UserScope("t1", "u2"))
         with pytest.raises(ValueError, match="another user"):
             await blobs.put_of(ONE, f"{ONE.prefix}a", DATA, replaces=None, checked=checked)
         assert [method for method, _ in asked(server)] == ["GET"]
@@ -228,8 +229,8 @@ async def test_what_an_erasure_sends_is_dated_when_it_was_known_to_be_right() ->
 async def test_what_retention_removes_is_dated_when_it_was_known_to_be_over() -> None:
     async with against(answer(202)) as (blobs, server):
         stores, known_at = stores_over(blobs), server.clock.now() - timedelta(minutes=7)
-        await stores.audit.delete(ONE, "d-1", known_at=known_at)
-        await stores.audit.delete_baseline(ONE, "d-1", known_at=known_at)
+        await stores.audit.delete(ONE, "d-1", 1, known_at=known_at)
+        await stores.audit.delete(ONE, "d-1", 2, known_at=known_at, baseline=True)
         await stores.events.delete(EventKey(ONE, "e1"), known_at=known_at)
         await stores.records.delete(ItemKey(ONE, ItemKind.REPLAYS, "r1"), known_at=known_at)
         assert [method for method, _ in asked(server)] == ["DELETE"] * 4

@@ -164,32 +164,3 @@ async def test_what_changes_between_two_pages_is_no_reason_to_lose_what_does_not
     await storage.put("x/00", b"", replaces=None)
     rest = await storage.list("x/", limit=9, cursor=page.next_cursor)
     assert [blob.name for blob in rest.items] == ["x/2", "x/4", "x/5"]
-
-
-async def test_an_append_is_applied_at_its_offset_alone(storage: BlobStorage) -> None:
-    await storage.create_log("log", metadata={"started": "now"})
-    assert await storage.append("log", b"one", offset=0)
-    for offset in (0, 2, 4):
-        with pytest.raises(StoreConflict):
-            await storage.append("log", b"two", offset=offset)
-    assert await storage.append("log", b"two", offset=3)
-    stored = await storage.get("log")
-    assert stored is not None
-    assert stored.data == b"onetwo"
-    page = await storage.list("log", limit=10, cursor=None, metadata=True)
-    assert [(row.etag, row.metadata) for row in page.items] == [(stored.storage_etag, {"started": "now"})]
-
-
-async def test_a_log_is_created_once_and_an_append_creates_none(storage: BlobStorage) -> None:
-    assert not await storage.append("log", b"one", offset=0)
-    assert await storage.get("log") is None
-    await storage.create_log("log")
-    assert await storage.append("log", b"one", offset=0)
-    with pytest.raises(StoreConflict):
-        await storage.create_log("log")
-    stored = await storage.get("log")
-    assert stored is not None
-    assert stored.data == b"one"
-    await storage.delete("log", tag=stored.storage_etag)
-    assert not await storage.append("log", b"two", offset=3)
-    assert await storage.get("log") is None

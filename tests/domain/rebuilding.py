@@ -1,6 +1,6 @@
-"""What `Rebuilding` and `Remains` find in records that are all at hand, with every version."""
+"""What `Rebuilding` finds in records that are all at hand, with every version."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents.audit_record import Version
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.history.baseline import Baseline
-from memnet.domain.history.reconstruction import Rebuilding, Remains
+from memnet.domain.history.reconstruction import Rebuilding
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,3 @@ def rebuild(
     found = rebuilding.finish()
     assert (found.changes, found.fault is not None) == (len(versions), rebuilding.is_over)
     return Found(found.fault, versions)
-
-
-def fault_of_covered(covered: Mapping[str, Record], baseline: Baseline) -> str | None:
-    """The fault of records that a baseline stands for."""
-    remains = Remains(baseline.doc_id, baseline)
-    for change, record in sorted(covered.items()):
-        remains.take(change, record)
-    return remains.fault

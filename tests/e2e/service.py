@@ -3,13 +3,11 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
-import orjson
 from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
 
 from local.emulators.fault_proxy import FaultProxy
@@ -22,10 +20,10 @@ from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.envelope import Envelope
-from memnet.operations.documents.outbox import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_user
 from memnet.operations.history.verify_history import rebuild_documents
 from memnet.service import Service as Services
-from memnet.stores import unseal_records
+from memnet.stores.audit_records import Unsealing
 from memnet.wiring import connect
 from tests.e2e.cli_process import finish, start_command
 from tests.e2e.client import Place, User
@@ -119,11 +117,11 @@ class Service:
         assert stored is not None
         return envelope.load(stored.data)
 
-    async def sweep(self) -> None:
-        """Finish what crashed processes left; as often as a writer or another sweeper was faster."""
+    async def sweep(self, user: User) -> None:
+        """Finish what crashed processes left of the user; as often as a writer or another sweeper was faster."""
         postponed = 1
         while postponed:
-            report = await sweep_outboxes(self.storage, quiet=timedelta())
+            report = await sweep_user(_scope(user), self.storage)
             assert report.broken == 0
             postponed = report.postponed
 
@@ -143,36 +141,32 @@ class Service:
         return await finish(self.command("audit", "verify", *whose, through_proxy=False))
 
     async def flushed_history(self, user: User, place: Place) -> list[Any]:
-        """The document's records in audit/ alone, after a sweep that must have emptied the outbox.
+        """The document's records in audit/ alone, after a sweep.
 
         They must be exactly one per change, chained by their hashes, no idempotency key twice.
         """
         await self.verify(user)
-        await self.sweep()
+        await self.sweep(user)
         await self.verify(user)
         head = await self.head(user, place)
-        assert head.commit.outbox == ()
-        names = await self.audit_names(user, prefix=head.doc_id)
-        assert names == [head.change_id(n) for n in range(1, head.commit.sequence + 1)]
-        found = await asyncio.gather(*(self.storage.audit.read(_scope(user), name) for name in names))
-        stored = {name: orjson.loads(data or b"") for name, data in zip(names, found, strict=True)}
-        records = await unseal_records(_scope(user), stored, vault=self.storage.vault)
+        history = await self.storage.audit.history(_scope(user), head.doc_id)
+        assert history.baselines == set(history.segments) - {1}
+        stored = await self.stored_records(user, place)
+        assert [record["sequence"] for record in stored] == list(range(1, head.commit.sequence + 1))
+        unsealing = Unsealing(_scope(user), self.storage.vault)
+        records = [await unsealing.unseal(record) for record in stored]
         assert [record["previous_record_hash"] for record in records[1:]] == [record_hash(r) for r in records[:-1]]
         assert head.commit.record_hash == record_hash(records[-1])
         keys = [record["idempotency_key"] for record in records]
         assert len(keys) == len(set(keys))
-        return list(records)
+        return records
 
-    async def audit_names(self, user: User, prefix: str = "") -> list[str]:
-        """The names of the user's records in audit/."""
-        names: list[str] = []
-        cursor: str | None = None
-        while True:
-            page = await self.storage.audit.list(_scope(user), prefix, limit=1000, cursor=cursor)
-            names += page.items
-            cursor = page.next_cursor
-            if cursor is None:
-                return names
+    async def stored_records(self, user: User, place: Place) -> list[Any]:
+        """The document's records in its segments, sealed as stored, one after the other."""
+        doc_id = (await self.head(user, place)).doc_id
+        history = await self.storage.audit.history(_scope(user), doc_id)
+        segments = [await self.storage.audit.read(_scope(user), doc_id, first) for first in history.segments]
+        return [record for segment in segments for record in segment or ()]
 
 
 def _start(api: Api, url: str) -> None:

@@ -18,9 +18,10 @@ from aiohttp import ClientError
 
 from local.emulators.fault_proxy import Fault, Injection
 from memnet.adapters.memory.clock import FrozenClock
+from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.access import Reason
-from memnet.domain.core.scope import Actor, DocumentKey, UserScope
-from memnet.domain.documents.commands import IfAbsent, PatchDocument
+from memnet.domain.core.scope import Actor, DocumentKey, ETag, UserScope
+from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.operations.documents.write import patch_document
 from memnet.ports import Background
 from tests.e2e.cli_process import finish
@@ -49,18 +50,20 @@ class Fate(StrEnum):
 class Step:
     """One request to the storage, and the fates that differ for it."""
 
+    name: str
     method: str
     kind: str
+    ending: str = ""
+    """What the end of its path matches."""
     fates: tuple[Fate, ...] = tuple(Fate)
 
-    @property
-    def name(self) -> str:
-        return f"{self.method}-{self.kind}"
 
-
-COMMIT = Step("PUT", "documents")
-STEPS = (Step("GET", "documents", (Fate.LOST, Fate.APPLIED)), COMMIT, Step("PUT", "audit"))
-"""Of every write, in order. The answer goes out between the last two."""
+COMMIT = Step("commit", "PUT", "documents")
+SEGMENT = Step("segment", "PUT", "audit", r"\.jsonl$")
+APPEND = Step("append", "PUT", "audit", r"\.jsonl\?comp=appendblock$")
+BASELINE = Step("baseline", "PUT", "audit", r"\.json$")
+STEPS = (Step("read", "GET", "documents", fates=(Fate.LOST, Fate.APPLIED)), COMMIT, APPEND)
+"""Of every write, in order. The answer goes out after the commit."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Write:
     leaves: object
     status: int = 200
     creates: bool = False
+    ago: timedelta = timedelta()
+    """How long the document has been unchanged before."""
 
 
 WRITES = (
@@ -94,7 +99,10 @@ WRITES = (
 
 CASES = [(WRITES[0], step, fate) for step in STEPS for fate in step.fates]
 CASES += [(write, COMMIT, fate) for write, fate in zip(WRITES[1:], Fate, strict=True)]
-"""Each step of the first write, and the commit of the others."""
+CASES += [(WRITES[1], step, fate) for step in (SEGMENT, APPEND) for fate in Fate]
+LATER = replace(WRITES[0], name="patch-in-a-later-month", ago=timedelta(days=40))
+CASES += [(LATER, step, fate) for step in (SEGMENT, APPEND, BASELINE) for fate in Fate]
+"""Each step of the first write, the commit of the others, and the steps of those that begin a segment."""
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -110,7 +118,7 @@ async def alive(service: Service) -> AsyncIterator[Service]:
 def hold(service: Service, user: User, step: Step, fate: Fate) -> Injection:
     """Stop the request of this step, before or after the storage gets it."""
     fault = Fault.PAUSE_AFTER if fate is Fate.APPLIED else Fault.PAUSE_BEFORE
-    return service.proxy.inject(fault, method=step.method, path=f"/{user.user_id}/{step.kind}/")
+    return service.proxy.inject(fault, method=step.method, path=f"/{user.user_id}/{step.kind}/.*{step.ending}")
 
 
 async def kill_when_reached(service: Service, injection: Injection) -> None:
@@ -140,20 +148,34 @@ async def create_elsewhere(
     service: Service, user: User, *, ago: timedelta = timedelta(), background: Background | None = None
 ) -> str:
     """Create the document through this process, so that the one to be killed has to read it."""
+    return await patch_elsewhere(service, user, prefer("Be brief."), None, ago, background)
+
+
+async def change_elsewhere(service: Service, user: User, etag: str) -> str:
+    """Change the document through a process that dies as soon as it has answered."""
+    return await patch_elsewhere(service, user, prefer("Use tables."), etag, timedelta(), Forgetful())
+
+
+async def patch_elsewhere(
+    service: Service, user: User, op: Any, etag: str | None, ago: timedelta, background: Background | None
+) -> str:
     storage = service.storage
     command = PatchDocument(
         key=DocumentKey(UserScope(user.tenant_id, user.user_id), DYNAMIC.namespace, DYNAMIC.path),
         actor=Actor("svc-b", frozenset()),
-        precondition=IfAbsent(),
-        idempotency_key="create",
+        precondition=IfAbsent() if etag is None else IfMatch(ETag(etag)),
+        idempotency_key="create" if etag is None else "change",
         profile_id=DYNAMIC.profile_id,
         binding_id=DYNAMIC.binding_id,
-        ops=[prefer("Be brief.")],
+        ops=[op],
         reason=Reason.LIVE_UPDATE,
     )
     clock = FrozenClock(storage.clock.now() - ago)
     services = replace(storage, clock=clock, background=background or storage.background)
-    return (await patch_document(command, services)).etag
+    written = (await patch_document(command, services)).etag
+    assert isinstance(storage.background, BackgroundTasks)
+    await storage.background.drain()
+    return written
 
 
 @pytest.mark.parametrize(
@@ -161,7 +183,7 @@ async def create_elsewhere(
 )
 async def test_a_killed_write_is_done_once(alive: Service, write: Write, step: Step, fate: Fate) -> None:
     service, user = alive, alive.user()
-    etag = None if write.creates else await create_elsewhere(service, user)
+    etag = None if write.creates else await create_elsewhere(service, user, ago=write.ago)
     before = 0 if write.creates else 1
     held = hold(service, user, step, fate)
 
@@ -219,26 +241,31 @@ class Forgetful:
 
 
 @pytest.mark.parametrize(
-    ("step", "fate"), [(Step("PUT", "audit"), Fate.APPLIED), (COMMIT, Fate.LOST), (COMMIT, Fate.LATE)]
+    ("step", "fate"),
+    [(SEGMENT, Fate.APPLIED), (SEGMENT, Fate.LATE), (APPEND, Fate.LOST), (APPEND, Fate.LATE), (BASELINE, Fate.APPLIED)],
+    ids=lambda value: value if isinstance(value, Fate) else value.name,
 )
 async def test_a_killed_sweep_is_finished_by_the_next(alive: Service, step: Step, fate: Fate) -> None:
     service, user = alive, alive.user()
     held = hold(service, user, step, fate)
-    etag = await create_elsewhere(service, user, ago=timedelta(hours=1), background=Forgetful())
-    assert len((await service.head(user, DYNAMIC)).commit.outbox) == 1
+    etag = await create_elsewhere(service, user, ago=timedelta(days=40), background=Forgetful())
+    etag = await change_elsewhere(service, user, etag)
+    before = await service.head(user, DYNAMIC)
+    assert len(before.commit.outbox) == 2
 
-    sweeper = service.command("outbox", "flush")
+    sweep = ("outbox", "flush", "--tenant", user.tenant_id, "--user", user.user_id)
+    sweeper = service.command(*sweep)
     async with asyncio.timeout(DEADLINE):
         await held.reached.wait()
     await asyncio.to_thread(sweeper.kill)
     if fate is not Fate.LATE:
         await resolve(held, fate)
-    await finish(service.command("outbox", "flush"))
-    assert not (await service.head(user, DYNAMIC)).commit.outbox
-    assert (await user.get(DYNAMIC)).etag == etag  # housekeeping is no change
+    await finish(service.command(*sweep))
+    assert await service.head(user, DYNAMIC) == before  # a sweep writes no document
+    assert [record["sequence"] for record in await service.stored_records(user, DYNAMIC)] == [1, 2]
     following = await user.patch(DYNAMIC, prefer("And continue."), etag=etag, key="next")
     assert following.status == 200, following.text
     if fate is Fate.LATE:
         await resolve(held, fate)
-    assert await user.content(DYNAMIC) == {**INITIAL, "preferences": ["Be brief.", "And continue."]}
-    assert len(await service.flushed_history(user, DYNAMIC)) == 2
+    assert await user.content(DYNAMIC) == {**INITIAL, "preferences": ["Be brief.", "Use tables.", "And continue."]}
+    assert len(await service.flushed_history(user, DYNAMIC)) == 3

@@ -46,8 +46,8 @@ PRINCIPAL = "svc-seen-in-logs"
 """The name of the caller is logged: it shows that the search works."""
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 TRACE, STEP = CALLER.split("-")[1:3]
-WORK = {"replay_snapshot", "requeue_jobs", "reconcile_events", "sweep_outboxes", "compact_documents"}
-WORK |= {"refresh_documents", "sign_checkpoints", "apply_retentions", "erase_users"}
+WORK = {"replay_snapshot", "requeue_jobs", "reconcile_events", "erase_users"}
+WORK |= {"tend_users", "apply_due", "mark_all_users", "run_shard"}
 """Of the worker: what messages and timers start."""
 
 

@@ -11,6 +11,7 @@ from tests.e2e.service import Service
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DEADLINE = 180
+APPEND = "comp=appendblock"
 
 
 def requests_of(service: Service, user: User) -> list[tuple[str, str, int | None]]:
@@ -21,15 +22,17 @@ def requests_of(service: Service, user: User) -> list[tuple[str, str, int | None
     return [(done.method, done.path.split(mark)[1].split("/")[0], done.status) for done in found]
 
 
-def hold(service: Service, user: User, method: str, kind: str, *, nth: int = 1, times: int = 1) -> Injection:
-    """Hold requests about this user before they reach the storage."""
-    path = f"/{user.user_id}/{kind}/"
+def hold(
+    service: Service, user: User, method: str, kind: str, ending: str = "", *, nth: int = 1, times: int = 1
+) -> Injection:
+    """Hold requests about this user, whose paths match `ending`, before they reach the storage."""
+    path = f"/{user.user_id}/{kind}/.*{ending}"
     return service.proxy.inject(Fault.PAUSE_BEFORE, method=method, path=path, nth=nth, times=times)
 
 
 async def create(service: Service, user: User, *preferences: str) -> str:
     """Create user_dynamic, wait until its record is stored, and forget the requests; return its ETag."""
-    record = hold(service, user, "PUT", "audit")
+    record = hold(service, user, "PUT", "audit", APPEND)
     answer = await user.patch(DYNAMIC, *map(prefer, preferences or ("Be brief.",)), etag=None, key="create")
     assert answer.status == 201, answer.text
     await let_through(record)
@@ -46,7 +49,7 @@ async def let_through(injection: Injection) -> None:
 
 async def cold(service: Service, user: User) -> User:
     """The user through a process that has never seen it; nothing is left for it to flush."""
-    await service.sweep()
+    await service.sweep(user)
     if len(service.apis) == 1:
         await service.start_api()
     return user.at(service.apis[1].url)
@@ -67,7 +70,7 @@ async def test_patch_is_answered_after_the_commit_and_before_the_audit_put(servi
     user = service.user()
     etag = await create(service, user)
     writer = user if warm else await cold(service, user)
-    record = hold(service, user, "PUT", "audit")
+    record = hold(service, user, "PUT", "audit", APPEND)
     async with asyncio.timeout(DEADLINE):  # the record is held all the while: nothing waits for it
         answer = await writer.patch(DYNAMIC, prefer("Use tables."), etag=etag, key="k")
         assert answer.status == 200
@@ -115,12 +118,12 @@ async def test_a_replayed_answer_beyond_the_ring_sends_two_requests(service: Ser
     async def send(text: str) -> Answer:
         return await user.patch(DYNAMIC, prefer(text), etag=etag, key="first")
 
-    record = hold(service, user, "PUT", "audit")
+    record = hold(service, user, "PUT", "audit", APPEND)
     answer = original = await send("0")
     await let_through(record)
     for number in range(70):
         ops = [{"op": "replace", "path": "/content/preferences/0", "value": str(number)}]
-        record = hold(service, user, "PUT", "audit")
+        record = hold(service, user, "PUT", "audit", APPEND)
         answer = await user.patch(DYNAMIC, *ops, etag=answer.etag, key=f"k{number}")
         assert answer.status == 200, answer.text
         await let_through(record)

@@ -46,7 +46,7 @@ async def finished(injection: Injection) -> None:
 async def created(service: Service, user: User) -> str:
     """Create the document, its record in audit/ included; the process then has it in its cache."""
     answer, _ = await until_definite(lambda: user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="create"))
-    await service.sweep()
+    await service.sweep(user)
     return answer.etag
 
 

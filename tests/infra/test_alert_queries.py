@@ -23,6 +23,8 @@ from memnet.domain.core.metric import (
     REPLAY_DURATION,
     REPLAY_OLDEST_AGE,
     REQUEST_DURATION,
+    UPKEEP_OLDEST_RUN_AGE,
+    UPKEEP_OVERDUE,
     WRITES,
 )
 from memnet.domain.core.metric import Metric as M
@@ -99,6 +101,7 @@ FIRING: Mapping[str, list[Sent]] = {
     "dead-letters": [(DEAD_LETTERS, 1, {"operation": "replay_snapshot", "outcome": "DECRYPTION_FAILED"})],
     "index-lag": [(INDEX_LAG, 301, {})],
     "late-replays": replays(in_time=150, late=1, failed=1),
+    "late-upkeep": [(UPKEEP_OVERDUE, 0, {}), (UPKEEP_OLDEST_RUN_AGE, 86401, {})],
     "open-erasures": [(ERASURE_OLDEST_AGE, 14401, {})],
     "replay-backlog": [(REPLAY_OLDEST_AGE, 301, {})],
     "schema-violations": write("applied", 30) + write("SCHEMA_VIOLATION", 10),
@@ -116,6 +119,7 @@ QUIET: Mapping[str, list[Sent]] = {
     "dead-letters": [(REPLAY_OLDEST_AGE, 9999, {})],
     "index-lag": [(INDEX_LAG, 299, {})],
     "late-replays": replays(in_time=150, late=1, failed=0),
+    "late-upkeep": [(UPKEEP_OVERDUE, 86399, {}), (UPKEEP_OLDEST_RUN_AGE, 86399, {})],
     "open-erasures": [(ERASURE_OLDEST_AGE, 14399, {})],
     "replay-backlog": [(REPLAY_OLDEST_AGE, 299, {})],
     "schema-violations": [

@@ -111,7 +111,7 @@ IN_A_FILE = {
         "looks like a key"),
     "a trigger without sessions": Mistake(FUNCTIONS, "is_sessions_enabled=True", "is_sessions_enabled=False",
         "differs-from-code", "trigger"),
-    "a function that the templates do not know": Mistake(FUNCTIONS, 'function_name("sign_checkpoints")',
+    "a function that the templates do not know": Mistake(FUNCTIONS, 'function_name("apply_due")',
         'function_name("sign_all")', "differs-from-code", "sign_all"),
     "a host without sessions": Mistake('workers/host.json', '"maxConcurrentSessions": 4,', "", "differs-from-code",
         "sessions"),
@@ -258,8 +258,8 @@ def test_a_missing_role_is_found_even_if_the_page_omits_it() -> None:
 
 def test_a_function_that_was_deployed_stays_in_the_list_of_names() -> None:
     """The app that does not serve may still have it, and runs it once nothing switches it off."""
-    gone = (NAMES, '    "sign_checkpoints",\n', ""), (FUNCTIONS, '"sign_checkpoints"', '"requeue_jobs"')
-    assert "sign_checkpoints was a function" in " ".join(one.message for one in check(planted(*gone)))
+    gone = (NAMES, '    "apply_due",\n', ""), (FUNCTIONS, '"apply_due"', '"requeue_jobs"')
+    assert "apply_due was a function" in " ".join(one.message for one in check(planted(*gone)))
 
 
 def test_a_change_of_several_plans_is_one_finding() -> None:

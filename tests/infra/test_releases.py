@@ -189,9 +189,9 @@ class TestTheWorkers:
     def test_a_package_with_a_retired_function_can_be_deployed(self, deployed: Deployment) -> None:
         path = deployed.tree / NAMES
         before = path.read_text("utf-8")
-        later = before.replace('    "sign_checkpoints",\n', "")
+        later = before.replace('    "apply_due",\n', "")
         assert later != before
-        path.write_text(later.replace('"retiredFunctions": []', '"retiredFunctions": ["sign_checkpoints"]'), "utf-8")
+        path.write_text(later.replace('"retiredFunctions": []', '"retiredFunctions": ["apply_due"]'), "utf-8")
         deployed.tell(MEMNET_WORKER_FUNCTIONS="")
         deployed.provision()
         path.write_text(before, "utf-8")

@@ -175,7 +175,7 @@ def doc_id(archive: bytes, place: str) -> str:
 
 
 async def stored(world: World, scope: UserScope = SCOPE) -> dict[str, bytes]:
-    """All blobs of a user but keys, baselines, snapshots and runs of imports; records opened, documents without outbox."""
+    """All blobs of a user but keys, baselines, snapshots and imports; records opened, documents without outbox."""
     found: dict[str, bytes] = {}
     for row in (await world.documents.list(scope, "", limit=1000, cursor=None)).items:
         document = await world.documents.get(row.key)

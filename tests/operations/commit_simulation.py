@@ -8,7 +8,7 @@ reported as a conflict (a client library's own retry), a write applied late, a p
 import collections
 import importlib
 import random
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,16 +20,23 @@ from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.schema import Schema
 from memnet.domain.core.access import Reason
 from memnet.domain.core.error_code import ErrorCode
-from memnet.domain.core.errors import MemnetError, Unavailable
+from memnet.domain.core.errors import HistoryCorrupt, MemnetError, Unavailable
+from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Actor, DocumentKey, StorageETag, UserScope
-from memnet.domain.documents import audit_values, envelope
+from memnet.domain.documents import audit_segments, audit_values, envelope
+from memnet.domain.documents.audit_record import Version
 from memnet.domain.documents.audit_values import AuditRecordLocation
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.documents.write_decision import decide_patch
+from memnet.domain.history import baseline as baselines
+from memnet.domain.history import baseline_values
+from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.sealing import KEY_BYTES, DataKey
+from memnet.operations.documents.outbox import SweepReport
 from memnet.ports import Page, StoreConflict, StoredBlob
-from memnet.stores import ListedDocument, Vault
+from memnet.stores import AuditLog, ListedDocument, Vault
 from tests.domain.rebuilding import rebuild
+from tests.operations.simulated_storage import REQUESTS, WRITES, Call, SimulatedBlobs, SimulatedLock, State, Stored
 from tests.services import service_of
 
 KEY = DocumentKey(UserScope("t", "u"), "n", "d.json")
@@ -61,18 +68,10 @@ PROFILE = Profile.model_validate_json(
     )
 )
 DATA_KEY = DataKey("key-1", bytes(range(KEY_BYTES)))
-UNCONDITIONAL = StorageETag("*")
+KEYS = {DATA_KEY.key_id: DATA_KEY}
 STEPS = 40_000
-
-
-class Call:
-    """One request to the store, one wait for another task, or one pause until a step."""
-
-    def __init__(self, verb: str, *arguments: Any) -> None:
-        self.verb, self.arguments = verb, arguments
-
-    def __await__(self) -> Generator["Call", Any, Any]:
-        return (yield self)
+HOURS_OF_A_STEP = timedelta(hours=6)
+"""Schedules of some hundred steps cross many months."""
 
 
 class Killed(Exception):
@@ -87,23 +86,15 @@ class Task:
     call: Call | None = None
 
 
-class Blobs:
-    """The store's true state."""
-
-    def __init__(self) -> None:
-        self.blobs: dict[str, tuple[bytes, str, Any]] = {}
-        self.writes = 0
-
-    def apply(self, call: Call) -> Any:
-        if call.verb == "get":
-            return self.blobs.get(call.arguments[0])
-        name, data, replaces, summary = call.arguments
-        current = self.blobs.get(name)
-        if replaces != UNCONDITIONAL and replaces != (current[1] if current else None):
-            return StoreConflict()
-        self.writes += 1
-        self.blobs[name] = (data, str(self.writes), summary)
-        return str(self.writes)
+def simulated_log(process: "Process", vault: Vault) -> AuditLog:
+    """The real AuditLog over simulated calls, with locks whose next holder the schedule chooses."""
+    # Imported by module so that a mutant can replace it.
+    real: Any = importlib.import_module("memnet.stores.audit_log").AuditLog
+    locks = collections.defaultdict[str, SimulatedLock](SimulatedLock)
+    kind = type("SimulatedLog", (real,), {"_lock": lambda log, folder: locks[folder]})
+    clock: Any = process
+    log: AuditLog = kind(SimulatedBlobs(clock), vault)
+    return log
 
 
 class Process:
@@ -112,22 +103,22 @@ class Process:
     def __init__(self, simulation: "Simulation", name: str) -> None:
         self.simulation, self.name = simulation, name
         self.cache: dict[str, StoredBlob] = {}
-        self.known: set[str] = set()
         ports: Any = self
         # The key is cached: reading it next to the document needs an event loop, which would choose the order itself.
-        self.vault = Vault(ports, ports, ports, ports, ports)
+        self.audit = simulated_log(self, Vault(ports, ports, ports, ports, ports))
 
     # DocumentStore
     async def get(self, key: DocumentKey) -> StoredBlob | None:
         found = await Call("get", key.blob_name)
         if found is None:
             return None
-        self.cache[key.blob_name] = StoredBlob(found[0], found[1])
+        self.cache[key.blob_name] = StoredBlob(found.data, found.tag)
         return self.cache[key.blob_name]
 
     async def get_or_check(self, key: DocumentKey) -> tuple[StoredBlob | None, None]:
         """No user is being erased."""
         return await self.get(key), None
+
     async def get_to_change(self, key: DocumentKey) -> StoredBlob | None:
         return await self.get(key)
 
@@ -144,30 +135,13 @@ class Process:
     async def check(self, scope: UserScope) -> None:
         """No user is being erased."""
 
-    async def list_all(self, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
+    async def list(self, scope: UserScope, prefix: str, *, limit: int, cursor: str | None) -> Page[ListedDocument]:
         found = await Call("get", KEY.blob_name)
-        return Page([ListedDocument(KEY, found[2])] if found else [], None)
-
-    # AuditLog
-    async def append(self, scope: UserScope, change_id: str, data: bytes) -> None:
-        try:
-            await Call("put", f"audit/{change_id}", data, None, None)
-        except StoreConflict:
-            found = await Call("get", f"audit/{change_id}")
-            if found[0] != data:
-                self.simulation.faults["forked audit"] += 1
-        self.known.add(change_id)
-
-    def is_flushed(self, scope: UserScope, change_id: str) -> bool:
-        return change_id in self.known
-
-    async def read(self, scope: UserScope, change_id: str) -> bytes | None:
-        found = await Call("get", f"audit/{change_id}")
-        return found[0] if found else None
+        return Page([ListedDocument(KEY, found.about)] if found else [], None)
 
     # Clock, IdGenerator, Background
     def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(milliseconds=self.simulation.step_number)
+        return datetime(2026, 1, 1, tzinfo=UTC) + HOURS_OF_A_STEP * self.simulation.step_number
 
     def new(self) -> str:
         return f"id{self.simulation.random.getrandbits(64):016x}"
@@ -186,12 +160,25 @@ class Process:
         self.simulation.tasks.append(Task(work, self))
 
 
+def expected_segments(records: Sequence[Record], lines: Sequence[bytes]) -> dict[str, tuple[Any, bytes]]:
+    """The rule of memnet.domain.documents.audit_segments, written out again: months, and so many records."""
+    found: dict[str, tuple[Any, bytes]] = {}
+    name, started = "", ""
+    for record, line in zip(records, lines, strict=True):
+        is_full = name and found[name][1].count(b"\n") == audit_segments.MAX_RECORDS
+        if is_full or started[:7] != record["timestamp"][:7]:
+            name, started = f"{record['sequence']:012d}.jsonl", record["timestamp"]
+        found[name] = {"started": started}, found.get(name, ({}, b""))[1] + line
+    return found
+
+
 class Simulation:
     """One schedule, chosen by its seed."""
 
     def __init__(self, seed: int, *, clients: int = 4, increments: int = 4, processes: int = 2) -> None:
         self.random = random.Random(seed)
-        self.store, self.late = Blobs(), list[Call]()
+        self.baselines = 0
+        self.store, self.late = State(), list[Call]()
         self.step_number, self.crashes = 0, 0
         self.keys: collections.Counter[int] = collections.Counter()
         self.faulty = True
@@ -202,7 +189,7 @@ class Simulation:
         self.rules = WriteRules(PROFILE, PROFILE.document_bindings[0], Schema.compile("s", "1", CONTENT))
         # Imported by module so that a mutant can replace it.
         self.commit_change = importlib.import_module("memnet.operations.documents.write").commit_change
-        self.sweep = importlib.import_module("memnet.operations.documents.outbox").sweep_outboxes
+        self.sweep = importlib.import_module("memnet.operations.documents.outbox").sweep_user
         self.processes = [Process(self, f"p{n}") for n in range(processes)]
         self.clients = [Task(self.client(n, increments), None) for n in range(clients)]
         self.tasks += self.clients
@@ -253,7 +240,7 @@ class Simulation:
 
         ports: Any = process
         change: Coroutine[Any, Any, Any] = self.commit_change(
-            command, decide, service_of(documents=ports, audit=ports, clock=ports, ids=ports, background=ports)
+            command, decide, service_of(documents=ports, audit=process.audit, clock=ports, ids=ports, background=ports)
         )
         return change
 
@@ -276,9 +263,9 @@ class Simulation:
             self.store.apply(self.late.pop())
         for task in self.tasks:
             task.coroutine.close()
-        self.step_number += 3_600_000
+        self.step_number += 1000
         self.tasks = []
-        self.start_sweeper(Process(self, "sweeper"), timedelta(minutes=1))
+        self.start_sweeper(Process(self, "sweeper"))
         while self.step():
             pass
         self.check()
@@ -291,7 +278,7 @@ class Simulation:
         if self.faulty and self.crashes < 6 and self.random.random() < 0.01:
             self.kill(self.random.randrange(len(self.processes)))
         if self.faulty and self.random.random() < 0.01:
-            self.start_sweeper(self.random.choice(self.processes), timedelta(0))
+            self.start_sweeper(self.random.choice(self.processes))
         ready = [task for task in self.tasks if self.can_run(task)]
         if not ready:
             return any(task.call and task.call.verb == "pause" for task in self.tasks)
@@ -299,25 +286,27 @@ class Simulation:
         self.resume(task, self.answer(task.call) if task.call else None)
         return True
 
-    def start_sweeper(self, process: Process, quiet: timedelta) -> None:
+    def start_sweeper(self, process: Process) -> None:
         ports: Any = process
-        work = self.sweep(service_of(documents=ports, audit=ports, clock=ports), quiet=quiet)
+        work = self.sweep(KEY.scope, service_of(documents=ports, audit=process.audit, clock=ports))
         self.tasks.append(Task(work, process))
 
     def can_run(self, task: Task) -> bool:
-        if task.call is None or task.call.verb in ("get", "put"):
+        if task.call is None or task.call.verb in REQUESTS:
             return True
+        if task.call.verb == "lock":
+            return not task.call.arguments[0].is_held
         if task.call.verb == "pause":
             return bool(self.step_number >= task.call.arguments[0])
         return bool(task.call.arguments[0].outcome)
 
     def answer(self, call: Call) -> Any:
-        if call.verb == "pause":
+        if call.verb in ("pause", "lock"):
             return None
         if call.verb == "wait":
             return call.arguments[0].outcome[0]
         chance = self.random.random() if self.faulty else 1.0
-        if call.verb == "get":
+        if call.verb not in WRITES:
             return Unavailable() if chance < 0.02 else self.store.apply(call)
         if chance < 0.04:
             return Unavailable()
@@ -344,11 +333,13 @@ class Simulation:
     def finish(self, task: Task, outcome: Any) -> None:
         self.tasks.remove(task)
         task.outcome.append(outcome)
+        if isinstance(outcome, HistoryCorrupt) or (isinstance(outcome, SweepReport) and outcome.broken):
+            self.faults["reported as corrupt"] += 1
 
     def kill(self, index: int) -> None:
         process, self.crashes = self.processes[index], self.crashes + 1
         for task in [task for task in self.tasks if task.process is process]:
-            if task.call is not None and task.call.verb == "put" and self.random.random() < 0.5:
+            if task.call is not None and task.call.verb in WRITES and self.random.random() < 0.5:
                 self.late.append(task.call)
             task.coroutine.close()
             self.finish(task, Killed())
@@ -357,20 +348,8 @@ class Simulation:
     # What must hold.
 
     def check(self) -> None:
-        head = envelope.load(self.store.blobs[KEY.blob_name][0])
-        stored = {name: blob[0] for name, blob in sorted(self.store.blobs.items()) if name.startswith("audit/")}
-        records = [
-            audit_values.opened(
-                orjson.loads(data),
-                AuditRecordLocation(KEY.scope, name.removeprefix("audit/")),
-                {DATA_KEY.key_id: DATA_KEY},
-            )
-            for name, data in stored.items()
-        ]
-        if head.commit.outbox:
-            self.faults["sweeper left an outbox"] += 1
-        if rebuild(head.doc_id, KEY, records, head).fault:
-            self.faults["unaudited or forked"] += 1
+        head = envelope.load(self.store.blobs[KEY.blob_name].data)
+        self.check_log(head)
         applied = collections.Counter(head.content["log"])
         if max(applied.values()) > 1:
             self.faults["applied twice"] += 1
@@ -384,6 +363,38 @@ class Simulation:
             if outcome == ErrorCode.IDEMPOTENCY_KEY_REUSED:
                 self.faults["key used up by another principal"] += 1
         self.check_order()
+
+    def check_log(self, head: envelope.Envelope) -> None:
+        """Every committed record lies in its one place, and the chain of all verifies."""
+        folder = f"{KEY.scope.prefix}audit/{head.doc_id}/"
+        audit = {name: blob for name, blob in sorted(self.store.blobs.items()) if "/audit/" in name}
+        stored = {name.removeprefix(folder): blob for name, blob in audit.items()}
+        segments = {name: blob for name, blob in stored.items() if name.endswith(".jsonl")}
+        lines = [line for blob in segments.values() for line in blob.data.splitlines(keepends=True)]
+        records = [orjson.loads(line) for line in lines]
+        if [record["sequence"] for record in records] != list(range(1, head.commit.sequence + 1)):
+            self.faults["lost or doubled record"] += 1
+        if {name: (blob.about, blob.data) for name, blob in segments.items()} != expected_segments(records, lines):
+            self.faults["record in another place"] += 1
+        opened = [audit_values.opened(one, AuditRecordLocation(KEY.scope, one["change_id"]), KEYS) for one in records]
+        found = rebuild(head.doc_id, KEY, opened, head)
+        if found.fault:
+            self.faults["unaudited or forked"] += 1
+        else:
+            self.check_baselines(stored, {f"{version.sequence + 1:012d}.json": version for version in found.versions})
+
+    def check_baselines(self, stored: dict[str, Stored], versions: dict[str, Version]) -> None:
+        """Every segment but the first has the baseline that the records before it give."""
+        firsts = [name.removesuffix("l") for name in stored if name.endswith(".jsonl")]
+        if sorted(firsts)[1:] != sorted(name for name in stored if name.endswith(".json")):
+            self.faults["missing baseline"] += 1
+        self.baselines = len(firsts) - 1
+        for name in stored.keys() & set(firsts):
+            sealed = baselines.load(stored[name].data)
+            assert sealed is not None
+            opened = baseline_values.opened(sealed, BaselineLocation(KEY.scope, sealed.change_id), KEYS)
+            if opened != baselines.baseline_of(KEY, versions[name], "p"):
+                self.faults["wrong baseline"] += 1
 
     def check_order(self) -> None:
         """What began after something ended saw at least what that one saw or made (linearisability of a register)."""

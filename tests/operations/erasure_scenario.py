@@ -118,7 +118,7 @@ class ErasureWorld:
         await self.snapshot(scope, "s1")
         await self.drain()
         await sign_checkpoints(self.services)
-        await self.services.audit.append_baseline(scope, "doc-1-000000000001", b"{}")
+        await self.services.audit.create_baseline(scope, "doc-1", 2, b"{}")
         await self.services.records.write(ItemKey(scope, ItemKind.IMPORTS, "run-1"), b"{}", replaces=None)
         await self.services.marks.mark(Job(JobKind.CONFLICT, scope.tenant_id, scope.user_id, "c-1"))
         await self.services.events.mark(EventKey(scope, "evt-0"), "mark-1")

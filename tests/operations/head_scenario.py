@@ -1,7 +1,7 @@
 """Documents, checkpoints and a key, and the ways to remove changes with write access to the storage."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from memnet.domain.core.scope import DocumentKey, ETag, StorageETag, UserScope
 from memnet.domain.core.signature import SigningKey
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents import audit_record, audit_values, envelope
+from memnet.domain.documents.audit_segments import START, position_of
 from memnet.domain.documents.audit_values import AuditRecordLocation
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.history.checkpoint import Checkpoint
@@ -29,6 +30,7 @@ from memnet.operations.history.verify_history import verify_history
 from memnet.ports import Page, StoredBlob
 from memnet.stores import Blobs, ErasureStore, FenceCheck, ItemStore, KeyRing, UserDirectory
 from tests.memory_blobs import storage_of
+from tests.operations.baseline_scenario import lay_segment
 from tests.operations.service_scenario import SCOPE, Service, note
 from tests.services import arguments, service_of
 
@@ -129,29 +131,28 @@ class HeadWorld(Service):
 
     async def cut(self, key: DocumentKey, keep: int) -> None:
         """Take the newest changes of a document away, so that nothing that is left contradicts itself."""
-        head = await self.head(key)
-        records = await self.chain(key)
-        for record in records[keep:]:
-            self.audit.tamper(key.scope, record["change_id"], None)
-        await self.put_back(key, _as_of(head, records[:keep]))
+        await self.lay(key, (await self.chain(key))[:keep])
 
     async def write_anew(self, key: DocumentKey, number: int, actor: str) -> None:
         """Alter one record and everything after it that names its hash, the document included."""
-        head, records = await self.head(key), await self.chain(key)
+        records = await self.chain(key)
         records[number - 1]["actor"] = actor
         for before, record in zip(records[number - 1 :], records[number:], strict=False):
             record["previous_record_hash"] = audit_record.record_hash(before)
-        for record in records:
-            self.audit.tamper(key.scope, record["change_id"], await self.stored_form(record))
-        await self.put_back(key, _as_of(head, records))
+        await self.lay(key, records)
 
-    async def stored_form(self, record: Record) -> bytes:
-        """Return the stored bytes of an unsealed record, as the service's identity could write them."""
+    async def lay(self, key: DocumentKey, records: Sequence[Record]) -> None:
+        """Store these unsealed records, in one segment, and the document as they give it."""
+        head = await self.head(key)
+        stored = [await self.stored_form(record) for record in records]
+        lay_segment(self.audit, key, head.doc_id, 1, stored)
+        await self.put_back(key, _as_of(head, records, stored))
+
+    async def stored_form(self, record: Record) -> Record:
+        """Seal an unsealed record as the service's identity could."""
         place = AuditRecordLocation(UserScope(record["tenant_id"], record["user_id"]), record["change_id"])
         data_key = await KeyRing(self.vault).get_or_create(place.scope)
-        return audit_record.record_bytes(
-            audit_values.seal(record, place, data_key=data_key, nonce=self.vault.ids.secret(NONCE_BYTES))
-        )
+        return audit_values.seal(record, place, data_key=data_key, nonce=self.vault.ids.secret(NONCE_BYTES))
 
     async def chain(self, key: DocumentKey) -> list[Record]:
         """The records of a document, flushed ones and those that its blob carries."""
@@ -166,8 +167,8 @@ class HeadWorld(Service):
             await self.documents.put(key, envelope.dump(version), envelope.summarise(version), replaces=None)
 
 
-def _as_of(head: Envelope, records: Iterable[Record]) -> Envelope:
-    """The document's blob as it would be if these were all its records."""
+def _as_of(head: Envelope, records: Sequence[Record], stored: Sequence[Record]) -> Envelope:
+    """The document's blob as it would be if these were all its records, in one segment."""
     chain = audit_record.Fold(head.doc_id)
     version = [chain.take(record) for record in records][-1]
     document = version.document
@@ -177,7 +178,8 @@ def _as_of(head: Envelope, records: Iterable[Record]) -> Envelope:
         sequence=version.sequence,
         etag=ETag(version.etag),
         record_hash=version.record_hash,
-        outbox=(),
+        outbox=(stored[-1],),
+        position=position_of(START, stored, len(stored) - 1),
         receipts=head.commit.receipts[: version.sequence],
     )
     updated = {"updated_at": document["updated_at"], "updated_by": document["updated_by"]}

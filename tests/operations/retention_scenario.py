@@ -1,7 +1,8 @@
 """A user whose memory grows day by day, and retention that is applied to it, watched or not."""
 
 import copy
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -185,8 +186,12 @@ class RetentionWorld(World):
         return sorted(orjson.loads(hit.data)["event_id"] for hit in hits)
 
     async def changes(self) -> list[str]:
-        page = await self.audit.list(SCOPE, "", limit=10_000, cursor=None)
-        return list(page.items)
+        """Return the changes that have a record in a segment."""
+        found = set[str]()
+        for doc_id, history in (await self.audit.histories(SCOPE)).items():
+            for first in history.segments:
+                found |= {record["change_id"] for record in await self.audit.read(SCOPE, doc_id, first) or ()}
+        return sorted(found)
 
     async def everything(self) -> list[str]:
         """The names of all that is stored, the index included."""
@@ -269,8 +274,46 @@ class Between:
         return await call()
 
 
+WRITES = ("storage.put", "storage.delete", "storage.append", "storage.create_log")
+
+
+@contextmanager
+def storage_watched(blobs: Any, watch: Watch) -> Iterator[None]:
+    """Send each call of the storage through `watch`, by the name "storage.<method>"."""
+    storage, blobs.storage = blobs.storage, Watched("storage", blobs.storage, watch)
+    try:
+        yield
+    finally:
+        blobs.storage = storage
+
+
+class AtEach:
+    """Does something before the call of a number, or after every write."""
+
+    def __init__(self, do: Callable[[], Awaitable[Any]], number: int | None = None) -> None:
+        self.do, self.number = do, number
+        self.calls: list[str] = []
+        self._busy = False
+
+    async def __call__(self, name: str, call: Call) -> Any:
+        if self._busy:
+            return await call()
+        self.calls.append(name)
+        if len(self.calls) == self.number:
+            await self._do()
+        found = await call()
+        if self.number is None and name in WRITES:
+            await self._do()
+        return found
+
+    async def _do(self) -> None:
+        self._busy = True
+        await self.do()
+        self._busy = False
+
+
 DAYS = 60
-SHORT = Ceilings(snapshots_max_days=12, jobs_max_days=15, events_max_days=40, audit_max_days=40)
+SHORT = Ceilings(snapshots_max_days=12, jobs_max_days=15, events_max_days=40, audit_max_days=26)
 """Rules that do to 60 days what the shipped ones do to 400."""
 
 

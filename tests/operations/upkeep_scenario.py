@@ -79,5 +79,5 @@ class Upkeep:
         """The newest audit record."""
         await self.service.background.drain()
         head = await self.service.head(key)
-        assert await self.service.audit.read(key.scope, head.change_id(head.commit.sequence)) is not None
+        assert await self.service.audit.read(key.scope, head.doc_id, head.commit.position.first)
         return await self.service.record(head.commit.sequence, key)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -204,6 +205,15 @@ async def test_an_own_record_in_a_new_segment_proves_nothing_of_those_before(blo
     assert stored_numbers(another(blobs)) == {1: [1, 2, 3, 4], 5: [5, 6]}
 
 
+@pytest.mark.usefixtures("small")
+async def test_a_segment_that_was_only_created_proves_nothing_of_those_before(blobs: Blobs) -> None:
+    made = versions(5)
+    await another(blobs).flush(SCOPE, made[2])
+    await storage_of(another(blobs)).create_log(segment_name(SCOPE, DOC, 5))
+    await another(blobs).flush(SCOPE, made[4])
+    assert stored_numbers(another(blobs)) == {1: [1, 2, 3, 4], 5: [5]}
+
+
 @pytest.mark.parametrize("read_first", [False, True])
 async def test_a_segment_that_was_only_created_gets_its_records(audit: Any, read_first: bool) -> None:
     await storage_of(audit).create_log(SEGMENT)
@@ -302,7 +312,7 @@ async def test_histories_are_listed_by_document_with_segments_and_baselines(audi
     await fill(audit, SCOPE, "d", 1, 9, 10)
     await fill(audit, SCOPE, "d-1", 7)
     storage_of(audit).overwrite(f"{SCOPE.prefix}audit/d/other", b"")
-    d = StoredHistory({1: "s1", 9: "s9", 10: "s10"}, frozenset({9, 10}))
+    d = StoredHistory({1: "s1", 9: "s9", 10: "s10"}, frozenset({9, 10}), ("d/other",))
     assert await audit.histories(SCOPE) == {"d": d, "d-1": StoredHistory({7: "s7"}, frozenset({7}))}
     assert await audit.histories(SCOPE, "d") == {"d": d}
     assert await audit.history(SCOPE, "d") == d
@@ -325,7 +335,7 @@ async def test_neighbours_do_not_meet(audit: Any, neighbour: Any) -> None:
 
 @pytest.mark.parametrize("doc_id", ["", "..", "../../u2/audit/d", "a/b", "a?b", "a%2Fb", "a#b"])
 async def test_a_document_id_cannot_lead_elsewhere(audit: Any, doc_id: str) -> None:
-    calls = [
+    calls: list[Callable[[], Awaitable[object]]] = [
         lambda: audit.read(SCOPE, doc_id, 1),
         lambda: audit.append(SCOPE, doc_id, Batch(START, NOW, 1, b"{}\n")),
         lambda: audit.history(SCOPE, doc_id),

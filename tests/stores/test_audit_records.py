@@ -11,6 +11,7 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.documents import audit_segments
 from memnet.domain.documents.audit_record import record_bytes, record_hash
 from memnet.domain.documents.audit_values import CLEAR
+from memnet.domain.documents.envelope import Position
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.sealing import rotate_keys
 from memnet.stores import read_records
@@ -104,7 +105,7 @@ async def test_the_later_of_two_segments_with_a_record_is_read(service: Any) -> 
     await service.count_up(4)
     head = await service.head()
     newest = record_bytes(head.commit.outbox[-1]) + b"\n"
-    position = audit_segments.Position(4, 0)
+    position = Position(4, 0)
     await service.audit.append(SCOPE, head.doc_id, audit_segments.Batch(position, head.updated_at, 4, newest))
     await service.patch(note("after"), over=head.commit.etag)
     await service.background.drain()

@@ -2,7 +2,7 @@
 // Azurite's blob service alone. It stops, its data written, on SIGTERM and also when its standard input ends: the
 // parent holds the other end of that pipe, so Azurite outlives no parent, not even one that was killed.
 // (Azurite's own entry waits on SIGTERM until the last client has closed its connection, which may be never.)
-require("./removal");
+require("./speed");
 if (process.argv.includes("--inMemoryPersistence")) {
   // Its collector of dead bytes looks at all blobs every ten minutes and answers no request meanwhile. In memory, the
   // bytes are gone with the process anyway.

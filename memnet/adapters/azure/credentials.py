@@ -1,33 +1,46 @@
-"""How this service proves to Azure who it is: Entra ID, or the account key for the local emulator."""
+"""How this service proves to Azure Storage who it is: Entra ID, or the account key for the local emulator."""
 
 import base64
 import hashlib
 import hmac
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from urllib.parse import parse_qsl, urlsplit
 
-from azure.core.credentials import AzureNamedKeyCredential
-from azure.core.pipeline import PipelineRequest
-from azure.core.pipeline.policies import AsyncBearerTokenCredentialPolicy, SansIOHTTPPolicy
-from azure.core.rest import AsyncHttpResponse, HttpRequest
-from azure.identity.aio import DefaultAzureCredential
+from azure.core.credentials_async import AsyncTokenCredential
+from azure.identity.aio import DefaultAzureCredential, get_bearer_token_provider
 
 STORAGE_SCOPE = "https://storage.azure.com/.default"
 
-Credential = DefaultAzureCredential | AzureNamedKeyCredential
-Policy = SansIOHTTPPolicy[HttpRequest, AsyncHttpResponse]
+Authorize = Callable[[str, str, Mapping[str, str]], Awaitable[str]]
+"""Makes the Authorization header of a request of its method, its URL and its other headers."""
 
 
-def storage_credential(container_url: str, account_key: str | None) -> Credential:
-    """Return the credential for this container: the key if there is one, else whatever Entra identity is at hand.
+@asynccontextmanager
+async def storage_authorization(container_url: str, account_key: str | None) -> AsyncIterator[Authorize]:
+    """Authorize by the account's key (base64, as Azure shows it), or, without one, by an Entra identity.
 
     DefaultAzureCredential finds a managed or workload identity in Azure and `az login` on a developer's machine. Raises
-    ValueError for an Entra identity over plain http, which would send its tokens in clear.
+    ValueError for a key that is not base64, and for an Entra identity over plain http, which would send its tokens in
+    clear.
     """
-    if account_key is None:
-        if urlsplit(container_url).scheme != "https":
-            raise ValueError("an Entra identity needs HTTPS")
-        return DefaultAzureCredential()
-    return AzureNamedKeyCredential(account_name(container_url), account_key)
+    if account_key is not None:
+        yield SharedKey(account_name(container_url), base64.b64decode(account_key)).authorize
+        return
+    if urlsplit(container_url).scheme != "https":
+        raise ValueError("an Entra identity needs HTTPS")
+    async with DefaultAzureCredential() as credential:
+        yield entra_authorization(credential)
+
+
+def entra_authorization(credential: AsyncTokenCredential) -> Authorize:
+    """Authorize by tokens for storage. azure-identity keeps a token, and one task renews it before it expires."""
+    token = get_bearer_token_provider(credential, STORAGE_SCOPE)
+
+    async def authorize(method: str, url: str, headers: Mapping[str, str]) -> str:
+        return f"Bearer {await token()}"
+
+    return authorize
 
 
 def account_name(container_url: str) -> str:
@@ -37,52 +50,36 @@ def account_name(container_url: str) -> str:
     return segments[0] if len(segments) > 1 else (parts.hostname or "").partition(".")[0]
 
 
-def storage_policy(
-    credential: Credential,
-) -> "AsyncBearerTokenCredentialPolicy[HttpRequest, AsyncHttpResponse] | SharedKeyPolicy":
-    """Return the pipeline policy that authorizes each try of a request with `credential`."""
-    if isinstance(credential, AzureNamedKeyCredential):
-        return SharedKeyPolicy(credential)
-    return AsyncBearerTokenCredentialPolicy(credential, STORAGE_SCOPE)
-
-
-class SharedKeyPolicy(Policy):
-    """Signs requests by "Authorize with Shared Key" of the Blob service's REST reference.
-
-    The SDK's own policy for it is not public.
-    """
+class SharedKey:
+    """Signs requests by "Authorize with Shared Key" of the Blob service's REST reference."""
 
     _SIGNED_HEADERS = (
-        "Content-Encoding",
-        "Content-Language",
-        "Content-Length",
-        "Content-MD5",
-        "Content-Type",
-        "Date",
-        "If-Modified-Since",
-        "If-Match",
-        "If-None-Match",
-        "If-Unmodified-Since",
-        "Range",
+        "content-encoding",
+        "content-language",
+        "content-length",
+        "content-md5",
+        "content-type",
+        "date",
+        "if-modified-since",
+        "if-match",
+        "if-none-match",
+        "if-unmodified-since",
+        "range",
     )
 
-    def __init__(self, credential: AzureNamedKeyCredential) -> None:
-        """Take the account's name and its key (base64, as Azure shows it)."""
-        super().__init__()
-        name, key = credential.named_key
-        self._account = name
-        self._key = base64.b64decode(key)
+    def __init__(self, account: str, key: bytes) -> None:
+        self._account = account
+        self._key = key
 
-    def on_request(self, request: PipelineRequest[HttpRequest]) -> None:
-        """Add the Authorization header."""
-        http = request.http_request
-        headers = {name.lower(): value for name, value in http.headers.items()}
-        if headers.get("content-length") == "0":
-            del headers["content-length"]
-        standard = "\n".join(headers.get(name.lower(), "") for name in self._SIGNED_HEADERS)
-        own = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers) if name.startswith("x-ms-"))
-        url = urlsplit(http.url)
-        query = "".join(f"\n{name.lower()}:{value}" for name, value in sorted(parse_qsl(url.query)))
-        text = f"{http.method}\n{standard}\n{own}/{self._account}{url.path}{query}"
+    async def authorize(self, method: str, url: str, headers: Mapping[str, str]) -> str:
+        """Return the Authorization header."""
+        signed = {name.lower(): value for name, value in headers.items()}
+        if signed.get("content-length") == "0":
+            del signed["content-length"]
+        standard = "\n".join(signed.get(name, "") for name in self._SIGNED_HEADERS)
+        own = "".join(f"{name}:{signed[name]}\n" for name in sorted(signed) if name.startswith("x-ms-"))
+        parts = urlsplit(url)
+        query = "".join(f"\n{name.lower()}:{value}" for name, value in sorted(parse_qsl(parts.query)))
+        text = f"{method}\n{standard}\n{own}/{self._account}{parts.path}{query}"
         signature = base64.b64encode(hmac.digest(self._key, text.encode(), hashlib.sha256)).decode()
-        http.headers["Authorization"] = f"SharedKey {self._account}:{signature}"
+        return f"SharedKey {self._account}:{signature}"

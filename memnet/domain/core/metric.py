@@ -117,5 +117,17 @@ DEAD_LETTERS: Final = Metric(
 ERASURE_OLDEST_AGE: Final = Metric(
     "memnet.erasure.oldest_age", MetricKind.GAUGE, "s", "Age of the oldest unfinished erasure; 0: there is none."
 )
+UPKEEP_OVERDUE: Final = Metric(
+    "memnet.upkeep.overdue",
+    MetricKind.GAUGE,
+    "s",
+    "How long ago the day of the oldest due mark ended; 0: no user waits from an earlier day.",
+)
+UPKEEP_OLDEST_RUN_AGE: Final = Metric(
+    "memnet.upkeep.oldest_run_age",
+    MetricKind.GAUGE,
+    "s",
+    "Age of the oldest unfinished run of upkeep over a shard; 0: there is none.",
+)
 
 METRICS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Metric))

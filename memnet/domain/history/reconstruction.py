@@ -55,7 +55,10 @@ class VersionAt:
         """Begin with `baseline`, if any; `begins` is the first change that has a record. Raises HistoryCorrupt."""
         self._moment, self._current, self._begins = moment, current, begins
         self._newest = None if baseline is None else baseline.version()
-        self._chain = Fold(current.doc_id) if baseline is None else baseline.fold()
+        try:
+            self._chain = Fold(current.doc_id) if baseline is None else baseline.fold()
+        except BrokenChain as error:
+            raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
 
     def take(self, record: Record) -> bool:
         """Apply the next record; return whether it is later than the moment, so that the version is confirmed.

@@ -42,13 +42,15 @@ async def flush_outbox(key: DocumentKey, version: Envelope, service: Service) ->
         await _store_baselines(key, version, history, service)
 
 
-async def sweep_user(scope: UserScope, service: Service, *, since: str = "") -> SweepReport:
+async def sweep_user(
+    scope: UserScope, service: Service, *, since: str = "", report: SweepReport | None = None
+) -> SweepReport:
     """Append the records that crashed writers left in documents changed at `since` or later, and missing baselines.
 
-    Nothing is written for a document whose records are stored. Safe while writers and other sweepers run. Raises
-    Unavailable: the documents cannot be listed.
+    Nothing is written for a document whose records are stored. Safe while writers and other sweepers run. Continues
+    the counts of `report`. Raises Unavailable: the documents cannot be listed.
     """
-    report = SweepReport()
+    report = report or SweepReport()
     histories = await service.audit.histories(scope)
     async for row in rows(partial(service.documents.list, scope, "")):
         if row.summary.updated_at >= since:
@@ -90,8 +92,10 @@ async def _sweep(
 
 async def _store_baselines(key: DocumentKey, current: Envelope, history: StoredHistory, service: Service) -> int:
     """Store the baselines that segments lack, the oldest first; return how many."""
-    # A history that retention has shortened begins with a segment that has its baseline.
-    missing = [first for first in history.segments if first > 1 and first not in history.baselines]
+    # A history that retention has shortened begins with a segment that has its baseline. Segments that begin after this
+    # version are the concern of those who write them.
+    begun = [first for first in history.segments if 1 < first <= current.commit.sequence]
+    missing = [first for first in begun if first not in history.baselines]
     for first in missing:
         baseline = await derive_baseline(key, current, first, history=history, audit=service.audit)
         await store_baseline(baseline, audit=service.audit)

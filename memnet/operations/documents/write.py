@@ -308,10 +308,11 @@ async def _applied_before(current: Envelope | None, command: WriteCommand, servi
 
 async def _read_record(current: Envelope, sequence: int, command: WriteCommand, service: Service) -> Record | None:
     """Return the record of a change, or None if retention has removed it."""
-    scope = command.key.scope
-    history = await service.audit.history(scope, current.doc_id)
-    if sequence < history.begins:
-        return None
+    scope, history = command.key.scope, None
+    if sequence < current.commit.position.first:
+        history = await service.audit.history(scope, current.doc_id)
+        if sequence < history.begins:
+            return None
     (record,) = [
         one async for one in stream_records(scope, current, sequence, sequence, audit=service.audit, history=history)
     ]

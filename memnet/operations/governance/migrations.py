@@ -54,11 +54,10 @@ from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import commit_change, delete_document
 from memnet.paging import rows
 from memnet.service import Service
-from memnet.stores import ListedDocument, read_records
+from memnet.stores import ListedDocument, StoredHistory, read_records, stream_records
 
 ATTEMPTS = 20
 """An attempt fails only if another writer was faster."""
-BATCH = 16
 LOST_RACES = (ETagMismatch, DocumentExists, DocumentNotFound, IdempotencyKeyReused, ErasureRunning)
 
 
@@ -143,15 +142,20 @@ async def _trace(key: DocumentKey, head: Envelope, migration: Migration, depth: 
     made, rolled_back, _ = migration.notes()
     first: Record | None = None
     newest: Record | None = None
-    last, size = head.commit.sequence, 1
+    history: StoredHistory | None = None
+    last, is_whole = head.commit.sequence, False
     while last > 0:
-        begin = max(1, last - size + 1)
+        # The newest record alone, then whole segments; the records of one that is corrupt singly.
+        if is_whole and history is None:
+            history = await service.audit.history(key.scope, head.doc_id)
+        begin = last if history is None or not is_whole else history.segment_of(last) or last
+        found = stream_records(key.scope, head, begin, last, audit=service.audit, history=history)
         try:
-            records = await read_records(key.scope, head, begin, last, audit=service.audit)
+            records = [record async for record in found]
         except HistoryCorrupt:
-            if size == 1:
+            if begin == last:
                 return Trace(first, newest)
-            size = 1
+            is_whole = False
             continue
         for record in reversed(records):
             if is_noted(record, rolled_back):
@@ -160,7 +164,7 @@ async def _trace(key: DocumentKey, head: Envelope, migration: Migration, depth: 
                 first, newest = record, newest or record
                 if depth is Depth.NEWEST:
                     return Trace(first, newest)
-        last, size = begin - 1, BATCH
+        last, is_whole = begin - 1, True
     return Trace(first, newest)
 
 

@@ -17,7 +17,7 @@ from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_segments import line
 from memnet.domain.documents.audit_values import is_sealed
-from memnet.domain.documents.envelope import Envelope, Position, change_id
+from memnet.domain.documents.envelope import Envelope, change_id
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline import Baseline
 from memnet.domain.history.baseline_values import BaselineLocation
@@ -173,6 +173,8 @@ async def _records(
         following = next((one for one in firsts if one > first), None)
         for number in sorted(one for one in waiting if following is None or one < following):
             yield number, waiting.pop(number)
+    if current is not None and current.commit.position.first not in history.segments:
+        faults += _misplaced(current, ())
     for number in sorted(waiting):
         yield number, waiting[number]
 
@@ -196,8 +198,8 @@ def _misplaced(current: Envelope, records: Sequence[Record]) -> list[str]:
     if not current.commit.outbox:
         return []
     first, oldest = current.commit.position.first, current.commit.outbox[0]["sequence"]
-    offset = sum(len(line(record)) for record in records[: oldest - first])
-    if current.commit.position == Position(first, offset):
+    before = records[: oldest - first]
+    if len(before) == oldest - first and current.commit.position.offset == sum(len(line(one)) for one in before):
         return []
     return [f"{current.change_id(oldest)}: the document names another place in audit/ for it"]
 

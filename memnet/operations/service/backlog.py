@@ -12,12 +12,19 @@ from typing import TypeVar
 
 from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.job import MARKED, JobKind
-from memnet.domain.core.metric import ERASURE_OLDEST_AGE, INDEX_LAG, REPLAY_OLDEST_AGE
+from memnet.domain.core.metric import (
+    ERASURE_OLDEST_AGE,
+    INDEX_LAG,
+    REPLAY_OLDEST_AGE,
+    UPKEEP_OLDEST_RUN_AGE,
+    UPKEEP_OVERDUE,
+)
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.governance import erasure, tenant_erasure
 from memnet.domain.governance.erasure import Erasure
 from memnet.domain.governance.tenant_erasure import TenantErasure
+from memnet.domain.upkeep.marks import overdue_seconds
 from memnet.operations.replay.jobs import find_due_job, send_job, unmark_job
 from memnet.paging import PAGE_SIZE, Listing, rows
 from memnet.ports import Clock
@@ -119,24 +126,30 @@ UNREADABLE_AGE = 365 * 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The ages in seconds of the oldest replay, event to index and erasure; 0 if there is none."""
+    """The ages in seconds of the oldest replay, event to index, erasure, due mark and run of upkeep; 0 if none."""
 
     replays: float
     events: float
     erasures: float
+    overdue: float = 0.0
+    runs: float = 0.0
 
 
 async def report_backlog(service: Service) -> Backlog:
-    """Read all markers and fences of the service, and record the age of the oldest of each kind. Raises Unavailable."""
+    """Read markers, fences, marks and runs, and record the age of the oldest of each. Raises Unavailable."""
     found = await get_statistics(service, limit=None)
     backlog = Backlog(
         replays=found.jobs[JobKind.REPLAY].age(found.now),
         events=found.events.age(found.now),
         erasures=await _oldest_erasure(service),
+        overdue=max((overdue_seconds(day, found.now) for day in await service.upkeep.list_due_days()), default=0.0),
+        runs=max((run.age(found.now) for run in await service.upkeep.list_runs()), default=0.0),
     )
     service.telemetry.record(REPLAY_OLDEST_AGE, backlog.replays)
     service.telemetry.record(ERASURE_OLDEST_AGE, backlog.erasures)
     service.telemetry.record(INDEX_LAG, backlog.events)
+    service.telemetry.record(UPKEEP_OVERDUE, backlog.overdue)
+    service.telemetry.record(UPKEEP_OLDEST_RUN_AGE, backlog.runs)
     return backlog
 
 

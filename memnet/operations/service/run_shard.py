@@ -11,7 +11,18 @@ from types import MappingProxyType
 from memnet.domain.core.errors import ErasureRunning, InvalidCursor, MemnetError, TenantEnded
 from memnet.domain.core.job import Job
 from memnet.domain.core.scope import StorageETag, UserScope
-from memnet.domain.upkeep.marks import SHARDS, DueMark, Work, day_of, due_mark, job_of, rules_hash, shard_of, work_of
+from memnet.domain.upkeep.marks import (
+    SHARDS,
+    DueMark,
+    Work,
+    day_of,
+    due_mark,
+    is_day,
+    job_of,
+    rules_hash,
+    shard_of,
+    work_of,
+)
 from memnet.domain.upkeep.shard_run import BUDGET, MAX_USERS, ShardRun, new_run
 from memnet.operations.service.tend_users import BROKEN, POSTPONED, apply_due, tend_user
 from memnet.paging import bounded
@@ -193,6 +204,8 @@ async def _list_changed(run: ShardRun, service: Service) -> Page[Mark]:
 async def _list_due(run: ShardRun, service: Service) -> Page[Mark]:
     """List a page of the marks of one day, the earliest day first; a cursor is a day and the place in it."""
     day, _, inner = (run.cursor or ":").partition(":")
+    if day and not is_day(day):
+        raise InvalidCursor()
     days = [found for found in await service.upkeep.list_due_days() if day <= found <= day_of(service.clock.now())]
     if not days:
         return Page([], None)

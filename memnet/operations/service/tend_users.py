@@ -40,22 +40,20 @@ async def tend_user(scope: UserScope, service: Service) -> Counter[str]:
         # The mark of a write that was refused.
         return Counter()
     await service.upkeep.add_due(due_mark(scope, service.clock.now() + TOMORROW))
-    swept = await sweep_user(scope, service)
-    counts = Counter({"swept": swept.swept, POSTPONED: swept.postponed, BROKEN: swept.broken})
-    for key in await _maintained(scope, service):
-        await _maintain(key, (compact_document,), counts, service)
-    counts[await _sign(scope, service)] += 1
-    return counts
+    return await _follow_up(scope, service)
 
 
 async def apply_due(scope: UserScope, service: Service) -> Counter[str]:
     """Apply retention and freshness to a user, create the next due mark, and return the counts.
 
-    The next mark is for the day after something of what stays expires; for tomorrow under a legal hold, and while
-    something expired cannot be deleted yet. Raises as `tend_user`; HistoryCorrupt: a legal hold cannot be read.
+    Before that it does what `tend_user` does, so that a pass over all users misses nothing. The next mark is for the
+    day after something of what stays expires; for tomorrow under a legal hold, and while something expired cannot be
+    deleted yet. Raises as `tend_user`; HistoryCorrupt: a legal hold cannot be read.
     """
+    if not await service.upkeep.has_data(scope):
+        return Counter()
     now = service.clock.now()
-    counts, dues = Counter[str](), list[datetime]()
+    counts, dues = await _follow_up(scope, service), list[datetime]()
     if await holds_covering(scope, service):
         counts["on_hold"] += 1
         dues.append(now)
@@ -65,10 +63,20 @@ async def apply_due(scope: UserScope, service: Service) -> Counter[str]:
         counts["unreadable"] += report.unreadable.total()
         dues += [at for at in (now if report.waiting else None, report.next_due) if at is not None]
     for key in await _maintained(scope, service):
-        results = await _maintain(key, (compact_document, refresh_document), counts, service)
+        results = await _maintain(key, refresh_document, counts, service)
         dues += _dues(key, results, now, service)
     if dues:
         await service.upkeep.add_due(due_mark(scope, day_after(max(now, min(dues)))))
+    return counts
+
+
+async def _follow_up(scope: UserScope, service: Service) -> Counter[str]:
+    """Copy records, compact the documents, and sign a checkpoint of the result."""
+    swept = await sweep_user(scope, service)
+    counts = Counter({POSTPONED: swept.postponed, BROKEN: swept.broken})
+    for key in await _maintained(scope, service):
+        await _maintain(key, compact_document, counts, service)
+    counts[await _sign(scope, service)] += 1
     return counts
 
 
@@ -91,19 +99,20 @@ async def _maintained(scope: UserScope, service: Service) -> Sequence[DocumentKe
 
 
 async def _maintain(
-    key: DocumentKey, steps: Sequence[Maintain], counts: Counter[str], service: Service
+    key: DocumentKey, step: Maintain, counts: Counter[str], service: Service
 ) -> Sequence[MaintenanceResult]:
-    """Maintain one document, and count the outcomes; a failure does not stop the others. Return the last step's."""
-    actor, results = Actor(service.settings.worker_principal, frozenset({Role.REPLAY})), list[MaintenanceResult]()
+    """Maintain one document, and count the outcomes; a failure does not stop the others."""
+    actor = Actor(service.settings.worker_principal, frozenset({Role.REPLAY}))
     try:
-        for step in steps:
-            results = list(await step(key, service, actor=actor))
-            counts.update(result.outcome.value for result in results if result.outcome is not Outcome.UNTOUCHED)
+        results = await step(key, service, actor=actor)
     except (Unavailable, VaultUnavailable):
         counts[POSTPONED] += 1
+        return []
     except HistoryCorrupt:
         log.exception("a stored document cannot be read", extra={"document": key.blob_name})
         counts[BROKEN] += 1
+        return []
+    counts.update(result.outcome.value for result in results if result.outcome is not Outcome.UNTOUCHED)
     return results
 
 

@@ -41,4 +41,6 @@ def test_what_operators_have_to_know_is_there() -> None:
         "memnet.index.lag": (),
         "memnet.jobs.dead_lettered": ("operation", "outcome"),
         "memnet.erasure.oldest_age": (),
+        "memnet.upkeep.overdue": (),
+        "memnet.upkeep.oldest_run_age": (),
     }

@@ -13,7 +13,7 @@ from memnet.domain.documents import commit
 from memnet.domain.documents.audit_segments import line
 from memnet.domain.documents.commands import IfAbsent, IfMatch, WriteCommand
 from memnet.domain.documents.commit import MAX_RECEIPTS, OlderThanReceipts, match_request, request_from_record
-from memnet.domain.documents.envelope import AppliedRequest, Position, dump, load
+from memnet.domain.documents.envelope import AppliedRequest, Commit, Position, dump, load
 from tests.domain.samples import (
     BOB,
     NOW,
@@ -270,7 +270,7 @@ def test_the_outbox_keeps_records_that_may_not_be_flushed() -> None:
     command = patch_command(SET, precondition=IfMatch(history.head.commit.etag), idempotency_key="x")
     draft = history.decide(command, history.head)
 
-    def following(flushed: int) -> commit.Commit:
+    def following(flushed: int) -> Commit:
         made = commit.next_version(
             history.head, command, draft, now=NOW, new_doc_id="x", flushed=flushed, sealing=SEALING
         )

@@ -62,7 +62,7 @@ def names_of(scope: UserScope) -> dict[str, str]:
     return {
         DocumentKey(scope, "user", "a/b.json").blob_name: "documents",
         f"{scope.prefix}audit/{AuditRecordLocation(scope, 'd-000000000001').change_id}.json": "audit",
-        f"{scope.prefix}baselines/d-000000000001.json": "baselines",
+        f"{scope.prefix}audit/d/000000000002.json": "audit",
         EventKey(scope, "e1").blob_name: "events",
         **{ItemKey(scope, kind, "a/b").blob_name: kind.value for kind in ItemKind},
         f"{scope.prefix}something/that/is-new": "something",

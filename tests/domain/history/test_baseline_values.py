@@ -14,9 +14,9 @@ from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt
 from memnet.domain.core.scope import UserScope
 from memnet.domain.documents.audit_record import BrokenChain, Fold
 from memnet.domain.history import baseline as baselines
-from memnet.domain.history import reconstruction
 from memnet.domain.history.baseline import Baseline, baseline_of
 from memnet.domain.history.baseline_values import BaselineLocation, data_key_ids, opened, seal
+from memnet.domain.history.reconstruction import VersionAt
 from memnet.domain.sealing.sealing import DataKey
 from tests.domain.rebuilding import rebuild
 from tests.domain.samples import KEY, SCOPE, History, op
@@ -43,7 +43,7 @@ def at(number: int = 2) -> Baseline:
     fold = Fold("doc-1")
     for record in LIFE.records[:number]:
         version = fold.take(record)
-    return baseline_of(KEY, record, version, "p")
+    return baseline_of(KEY, version, "p")
 
 
 def sealed(number: int = 2, place: BaselineLocation = PLACE) -> Baseline:
@@ -83,7 +83,7 @@ def test_what_lies_there_neither_says_nor_confirms_what_the_document_held() -> N
 def test_it_opens_as_the_page_says() -> None:
     """With nothing of this project but the decision's words."""
     part = members()["sealed"]
-    context = f'["record",1,"{SCOPE.prefix}baselines/doc-1-000000000002.json","key-1"]'.encode()
+    context = f'["record",1,"{SCOPE.prefix}audit/doc-1-000000000002.baseline","key-1"]'.encode()
     text = AESGCM(DATA_KEY.secret).decrypt(b64decode(part["nonce"]), b64decode(part["ciphertext"]), context)
     assert sha256(text).hexdigest() == members()["values_hash"]
     assert orjson.loads(text)["content"] == at().content
@@ -93,7 +93,7 @@ def test_what_stays_in_clear_is_what_the_chain_needs() -> None:
     found = sealed()
     assert (found.sequence, found.record_hash, found.etag) == (at().sequence, at().record_hash, at().etag)
     version = found.version()
-    assert version == replace(at().version(), document=None)
+    assert version == replace(at().version(), change=found.version().change, content=None)
 
 
 def test_what_is_not_opened_is_nowhere_taken_for_content() -> None:
@@ -102,7 +102,7 @@ def test_what_is_not_opened_is_nowhere_taken_for_content() -> None:
     fault = rebuild("doc-1", KEY, LIFE.records[2:], LIFE.head, sealed()).fault
     assert fault == "doc-1-000000000002: the values of the baseline do not open"
     with pytest.raises(HistoryCorrupt) as caught:
-        reconstruction.version_at(2, LIFE.head, LIFE.records[2:], sealed())
+        VersionAt(2, LIFE.head, sealed())
     assert caught.value.details["change_id"] == "doc-1-000000000002"
 
 

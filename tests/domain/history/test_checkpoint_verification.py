@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.core.signature import SigningKey, by_id
 from memnet.domain.documents.audit_record import Version
 from memnet.domain.history.checkpoint import Checkpoint, CheckpointEntry
@@ -18,8 +19,9 @@ MALLORY = SigningKey("v1", b"m" * 32)
 
 
 def version(sequence: int, doc_id: str = "d1") -> Version:
-    etag, document = f'"{sequence}"', {"content": sequence}
-    return Version(sequence, f"{doc_id}-{sequence:012d}", etag, THEN, document, 1, f"r-{doc_id}-{sequence}")  # type: ignore[arg-type]
+    change = {"sequence": sequence, "doc_id": doc_id, "timestamp": THEN}
+    etag = ETag(f'"{sequence}"')
+    return Version(change, etag, THEN, 1, f"r-{doc_id}-{sequence}", canonical({"content": sequence}))
 
 
 def history(first: int, last: int, doc_id: str = "d1", fault: str | None = None) -> VerifiedHistory:

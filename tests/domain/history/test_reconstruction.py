@@ -15,6 +15,7 @@ from memnet.domain.documents.audit_record import Fold
 from memnet.domain.documents.commands import IfMatch
 from memnet.domain.documents.envelope import load, visible
 from memnet.domain.history import reconstruction
+from memnet.domain.history.reconstruction import Moment, VersionAt
 from tests.domain.rebuilding import rebuild
 from tests.domain.samples import KEY, History, altered, delete_command, op, replace_command, small_rules
 
@@ -95,9 +96,17 @@ HEAD = load(TIMED.versions[-1])
 
 
 def found(as_of: str) -> Any:
-    moment = reconstruction.parse_moment(as_of, HEAD)
-    view = reconstruction.version_at(moment, HEAD, TIMED.records[: reconstruction.last_needed(moment, HEAD)])
-    return orjson.loads(view.document)["content"]["n"]
+    return orjson.loads(version_at(reconstruction.parse_moment(as_of, HEAD)).document)["content"]["n"]
+
+
+def version_at(moment: Moment, records: Any = TIMED.records, taken: list[int] | None = None) -> Any:
+    search = VersionAt(moment, HEAD, None)
+    for record in records:
+        if taken is not None:
+            taken.append(record["sequence"])
+        if search.take(record):
+            break
+    return search.view()
 
 
 @pytest.mark.parametrize(
@@ -145,7 +154,7 @@ def test_no_moment_at_all(as_of: Any) -> None:
 
 
 def test_an_earlier_version_has_its_own_envelope() -> None:
-    view = reconstruction.version_at(2, HEAD, TIMED.records[:3])
+    view = version_at(2)
     second = load(TIMED.versions[1])
     assert (view.etag, view.document) == (second.commit.etag, visible(second))
 
@@ -160,10 +169,15 @@ def test_a_forged_version_is_not_handed_out(number: Any) -> None:
     records[number - 1] = altered(records[number - 1], ops=ops, **hashes)
     for moment in (number, records[number - 1]["timestamp"]):
         with pytest.raises(HistoryCorrupt) as refusal:
-            reconstruction.version_at(moment, HEAD, records[: reconstruction.last_needed(moment, HEAD)])
+            version_at(moment, records)
         assert "forged" not in repr((refusal.value.message, refusal.value.details))
 
 
-def test_no_more_is_read_than_needed() -> None:
-    assert [reconstruction.last_needed(moment, HEAD) for moment in (1, 4, 5)] == [2, 5, 5]
-    assert reconstruction.last_needed("2026-02-14T10:00:00.000000Z", HEAD) == 5
+@pytest.mark.parametrize(
+    ("moment", "last"),
+    [(1, 2), (3, 4), (5, 5), ("2026-02-14T10:00:00.000000Z", 2), ("2026-02-14T11:00:00.000000Z", 4), ("9999", 5)],
+)
+def test_no_more_is_read_than_needed(moment: Moment, last: int) -> None:
+    taken = list[int]()
+    version_at(moment, taken=taken)
+    assert taken == list(range(1, last + 1))

@@ -15,7 +15,7 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import audit_segments, envelope
 from memnet.operations.documents.outbox import SweepReport, flush_outbox, sweep_user
 from memnet.stores import Blobs, ErasureStore, read_records
-from memnet.stores.audit_log import segment_name
+from memnet.stores.audit_log import baseline_name, segment_name
 from tests.domain.rebuilding import rebuild
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import ALPHA, SCOPE, CountingAudit, CountingDocuments, Service, note
@@ -207,6 +207,19 @@ async def test_a_sweep_stores_the_baselines_that_crashed_writers_left(
     assert names_of(service, ".json") == [first, second]
 
 
+async def test_a_sweep_stores_the_baseline_of_a_segment_that_it_creates(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_segments, "MAX_RECORDS", 4)
+    results = await service.count_up(3)
+    service.audit.down = True
+    for number in range(3):
+        results.append(await service.patch(note(f"left {number}"), over=results[-1].etag))
+    await service.background.drain()
+    service.audit.down = False
+    assert await sweep(service) == SweepReport(listed=1, swept=1, baselines=1)
+
+
 async def test_a_flush_that_begins_a_segment_stores_its_baseline(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_segments, "MAX_RECORDS", 4)
     await service.count_up(4)
@@ -214,6 +227,22 @@ async def test_a_flush_that_begins_a_segment_stores_its_baseline(service: Any, m
     await service.patch(note("fifth"), over=(await service.head()).commit.etag)
     await service.background.drain()
     assert [name[-17:] for name in names_of(service, ".json")] == ["000000000005.json"]
+
+
+async def test_the_baselines_of_later_segments_are_left_to_those_who_begin_them(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_segments, "MAX_RECORDS", 4)
+    await service.count_up(5)
+    head = await service.head()
+    await service.patch(note("sixth"), over=head.commit.etag, idempotency_key="sixth")
+    for number in range(7, 10):
+        over = (await service.head()).commit.etag
+        await service.patch(note(f"{number}"), over=over, idempotency_key=f"{number}")
+    await service.background.drain()
+    storage_of(service.audit).drop(baseline_name(SCOPE, head.doc_id, 9))
+    await flush_outbox(ALPHA, head, service_of(**service.ports()))
+    assert len(names_of(service, ".json")) == 1
 
 
 async def test_while_the_log_is_down_nothing_is_swept(service: Any) -> None:

@@ -17,6 +17,7 @@ from memnet.domain.core.errors import (
 )
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.operations.documents.read import get_document, list_documents
+from tests.operations.baseline_scenario import line_of
 from tests.operations.service_scenario import ALPHA, BOB, SCOPE, Service, note
 from tests.services import service_of
 
@@ -99,7 +100,7 @@ async def test_a_damaged_record_is_reported(service: Any, damage: Any) -> None:
 
 async def test_a_forged_record_is_not_returned(service: Any) -> None:
     results = await service.count_up(5)
-    data = await service.audit.read(SCOPE, results[1].change_id)
+    data = line_of(service.audit, SCOPE, results[1].change_id)
     service.audit.tamper(SCOPE, results[1].change_id, data.replace(b"svc-alice", b"svc-mallory"))
     with pytest.raises(HistoryCorrupt):
         await service.read(as_of=results[1].change_id)

@@ -1,21 +1,27 @@
 """An erasure that is interrupted, superseded or run twice ends and counts everything once."""
 
-from datetime import datetime
+from contextlib import suppress
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 import pytest
 
-from memnet.domain.core.errors import ErasureRunning
+from memnet.domain.core.errors import ErasureRunning, MemnetError
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.timestamps import to_text
+from memnet.domain.documents import envelope
+from memnet.domain.documents.commands import IfMatch
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance.erasure import INDEXED, MESSAGES, Found, Status, kind_of
 from memnet.operations.governance.erase_user import Erased
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.paging import rows
+from memnet.stores import AuditLog, DocumentStore
 from tests.domain.erasure_samples import erasure
+from tests.memory_blobs import storage_of
 from tests.operations.erasure_scenario import OTHER, U1, U10, ErasureWorld, alpha
-from tests.operations.retention_scenario import Between, FallsAt, StopsAt
+from tests.operations.retention_scenario import AtEach, Between, FallsAt, StopsAt, storage_watched
 
 
 @pytest.fixture
@@ -61,6 +67,79 @@ async def test_killed_at_any_call_it_ends_and_counts_everything_once(applied: An
         removed = {kind: n for kind, n in status.removed.items() if kind not in (INDEXED, MESSAGES)}
         assert removed == {k: n for k, n in before.items() if k not in (INDEXED, MESSAGES)}, watch.calls[-1]
         assert status.removed.get(INDEXED, 0) <= before[INDEXED]
+
+
+async def months() -> ErasureWorld:
+    """A document with a segment of each of two months, and a baseline."""
+    world = ErasureWorld()
+    first = await world.patch(U1, "in January")
+    second = await world.patch(U1, "also in January", IfMatch(first.etag))
+    await world.drain()
+    world.advance(timedelta(days=32))
+    await world.patch(U1, "in February", IfMatch(second.etag))
+    await world.drain()
+    assert world.stored(U1)["audit"] == 3
+    return world
+
+
+async def write_and_flush(world: ErasureWorld, process: AuditLog) -> None:
+    """A writer changes the document, and another process appends what it finds in it, as far as they may."""
+    stored = await DocumentStore(world.services.audit._blobs).get(alpha(U1))
+    if stored is not None:
+        current = envelope.load(stored.data)
+        with suppress(MemnetError):
+            await world.patch(U1, "meanwhile", IfMatch(current.commit.etag))
+        if not current.erased:
+            with suppress(MemnetError):
+                await process.flush(U1, current, read_first=not current.commit.sequence % 2)
+    with suppress(MemnetError):
+        await world.patch(U1, "created again")
+    await world.drain()
+
+
+async def test_writers_and_flushers_at_any_call_leave_no_segment() -> None:
+    async def erase(world: ErasureWorld, watch: Any) -> None:
+        with storage_watched(world.services.audit._blobs, watch):
+            await world.request()
+            await world.run()
+            world.advance()
+            await world.run()
+
+    undisturbed = FallsAt(0, applied=False)
+    await erase(await months(), undisturbed)
+    assert len(undisturbed.calls) > 40
+    for number in range(1, len(undisturbed.calls) + 1):
+        world = await months()
+        process = AuditLog(world.services.audit._blobs, world.services.vault)
+        watch = AtEach(partial(write_and_flush, world, process), number)
+        await erase(world, watch)
+        if await world.services.erasures.read(U1) is not None:
+            await world.finish()
+            assert world.stored(U1) == {}, watch.calls[number - 1]
+        # Otherwise it had ended before, and the writer has begun a new history.
+        histories = await world.services.audit.histories(U1)
+        assert all(history.begins == 1 for history in histories.values()), watch.calls[number - 1]
+        assert all(one.fault is None for one in await rebuild_documents(U1, world.services))
+
+
+async def test_a_late_append_creates_no_segment_while_or_after_the_erasure() -> None:
+    world = await months()
+    stored = await world.services.documents.get(alpha(U1))
+    assert stored is not None
+    current = envelope.load(stored.data)
+    storage = storage_of(world.services.audit)
+    names = [name for name in storage.names(f"{U1.prefix}audit/") if name.endswith(".jsonl")]
+    lengths = [len(storage.data(name)) for name in names]
+    await world.request()
+    await world.run()
+    process = AuditLog(world.services.audit._blobs, world.services.vault)
+    for name, length in zip(names, lengths, strict=True):
+        assert not await storage.append(name, b"late", offset=length)
+    with pytest.raises(ErasureRunning):
+        await process.flush(U1, current)
+    assert world.stored(U1) == {}
+    await world.finish()
+    assert world.stored(U1) == {}
 
 
 async def test_two_concurrent_processes_count_everything_once(world: Any) -> None:

@@ -27,9 +27,9 @@ from tests.operations.archive_scenario import (
     imported,
     stored,
 )
-from tests.operations.baseline_scenario import retain
+from tests.operations.baseline_scenario import retain, split
 from tests.operations.replay_scenario import ALPHA, DYNAMIC, MESSAGES, SCOPE, World, put
-from tests.operations.retention_scenario import Between
+from tests.operations.retention_scenario import Between, FallsAt
 
 
 async def test_it_contains_every_document_as_clients_see_it() -> None:
@@ -150,17 +150,18 @@ async def test_a_corrupt_history_is_not_exported() -> None:
     world = await filled_world(3)
     stored = await world.documents.get(DYNAMIC)
     assert stored is not None
-    first = envelope.load(stored.data).change_id(1)
-    await world.audit.delete(SCOPE, first)
+    current = envelope.load(stored.data)
+    await world.audit.delete(SCOPE, current.doc_id, 1)
     with pytest.raises(HistoryCorrupt) as caught:
         await exported(world)
-    assert caught.value.details["change_id"] == first
+    assert caught.value.details["change_id"] == current.change_id(1)
 
 
-@pytest.mark.parametrize("after", ["audit.list_baselines", "documents.get"])
+@pytest.mark.parametrize("after", ["audit.history", "audit.read_baseline", "documents.get"])
 async def test_retention_during_an_export_makes_it_unavailable(after: str) -> None:
     world = await filled_world()
     await world.background.drain()
+    await retain(world, ALPHA, 1)
     done = False
 
     async def retaining(name: str, call: Any) -> Any:
@@ -170,12 +171,53 @@ async def test_retention_during_an_export_makes_it_unavailable(after: str) -> No
             done = True
             await world.live(ALPHA, put("/summary", "newer"))
             await world.background.drain()
-            await retain(world, ALPHA, 2 if after == "audit.list_baselines" else 5)
+            stored = await world.documents.get(ALPHA)
+            assert stored is not None
+            last = envelope.load(stored.data).commit.sequence
+            # Of the version that the export has read, either the oldest records or all are gone.
+            await retain(world, ALPHA, 2 if after.startswith("audit.") else last - 1)
         return found
 
     with pytest.raises(Unavailable):
         await exported(world, watch=retaining)
     await exported(world)
+
+
+async def test_a_history_is_read_segment_by_segment() -> None:
+    world = await filled_world(20)
+    await world.background.drain()
+    for first in (11, 16):
+        await split(world, DYNAMIC, first)
+    watch = FallsAt(0, applied=False)
+    archive, report = await exported(world, watch=watch)
+    assert report.manifest.counts["records"] == sum(name.startswith("audit/") for name in await stored(world)) + 1
+    # The three of this document, and one of each that has more records than its outbox.
+    assert watch.calls.count("audit.read") == 3 + 2
+    assert watch.calls.count("audit.history") == len(PLACES)
+    await imported(World(), archive)
+
+
+async def test_a_shortened_history_begins_with_its_baseline() -> None:
+    world = await filled_world(20)
+    await world.background.drain()
+    for first in (11, 16):
+        await split(world, DYNAMIC, first)
+    await retain(world, DYNAMIC, 10)
+    archive, _ = await exported(world)
+    lines = files(archive)[f"audit/{doc_id(archive, 'user/user_dynamic.json')}.jsonl"].splitlines()
+    assert [orjson.loads(line)["sequence"] for line in lines] == list(range(10, 22))
+    assert ["baseline_version" in orjson.loads(line) for line in lines] == [True] + [False] * 11
+
+
+async def test_without_the_baseline_that_it_begins_with_a_history_is_not_exported() -> None:
+    world = await filled_world(20)
+    await world.background.drain()
+    await retain(world, DYNAMIC, 10)
+    for doc, history in (await world.audit.histories(SCOPE)).items():
+        if history.begins == 11:
+            await world.audit.delete(SCOPE, doc, 11, baseline=True)
+    with pytest.raises(HistoryCorrupt):
+        await exported(world)
 
 
 async def test_more_documents_than_an_import_accepts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

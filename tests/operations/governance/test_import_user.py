@@ -113,17 +113,19 @@ async def test_an_older_or_diverged_document_is_kept() -> None:
 async def test_a_baseline_is_restored_and_the_history_continues_from_it() -> None:
     world, copy = await filled_world(), World()
     await retain(world, DYNAMIC, 50)
-    await retain(world, STATIC, 1)
+    await retain(world, ALPHA, 1)
     archive, _ = await exported(world)
     report = await imported(copy, archive)
     assert fates(report) == dict.fromkeys(PLACES, "created")
-    for key in (DYNAMIC, STATIC):
-        ours, theirs = [await read_baseline(SCOPE, await doc_of(copy, key), audit=each.audit) for each in (copy, world)]
+    for key, first in ((DYNAMIC, 51), (ALPHA, 2)):
+        ours, theirs = [
+            await read_baseline(SCOPE, await doc_of(copy, key), first, audit=each.audit) for each in (copy, world)
+        ]
         assert ours == theirs
         assert ours is not None
         # Sealed with the current key of the user.
-        sealed = await copy.audit.read_baseline(SCOPE, ours.change_id) or b""
-        assert b'"sealed"' in sealed != await world.audit.read_baseline(SCOPE, ours.change_id)
+        sealed = await copy.audit.read_baseline(SCOPE, ours.doc_id, first) or b""
+        assert b'"sealed"' in sealed != await world.audit.read_baseline(SCOPE, ours.doc_id, first)
         views = [await get_document(key, each.service) for each in (copy, world)]
         assert views[0] == views[1]
     assert fates(await imported(copy, archive)) == dict.fromkeys(PLACES, "there")
@@ -169,7 +171,7 @@ async def test_for_another_user_each_document_is_a_new_audited_change() -> None:
 
 async def test_without_a_named_binding_the_first_that_covers_the_document_is_used() -> None:
     world, copy = await filled_world(0), World()
-    await retain(world, STATIC, 1)
+    await retain(world, ALPHA, 1)
     archive, _ = await exported(world)
     profiles = {}
     for name, profile in CATALOG.profiles.items():

@@ -1,7 +1,9 @@
 """Restoring one document: records first, the document last; and importing entries."""
 
 import io
+from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -11,15 +13,19 @@ from memnet.adapters.process.zip_archive import ZipArchiveReader
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ArchiveInvalid, HistoryCorrupt, Unavailable
 from memnet.domain.core.user_item import ItemKey, ItemKind
-from memnet.domain.documents.audit_record import record_bytes, record_hash
+from memnet.domain.documents.audit_record import record_hash
+from memnet.domain.documents.audit_segments import batches
 from memnet.domain.documents.audit_values import AuditRecordLocation, seal
+from memnet.domain.documents.envelope import Position
 from memnet.domain.governance.archive import ArchivedDocument, EntryKind
 from memnet.domain.governance.archive_entry import Entry, StoredItem, read_entry
 from memnet.domain.governance.archive_import import ImportOutcome
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.sealing.data_keys import data_keys_key
+from memnet.operations.documents.outbox import sweep_user
 from memnet.operations.governance.import_user import import_entry, restore_document, verify_archive
+from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import StoreConflict
 from memnet.stores import KeyRing
 from tests.domain.event_samples import stored_event
@@ -27,7 +33,7 @@ from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import OPERATOR, exported, files, filled_world, forged, marked
 from tests.operations.replay_scenario import DYNAMIC, SCOPE, Watch, Watched, World, put, unwatched
-from tests.operations.retention_scenario import FallsAt, StopsAt
+from tests.operations.retention_scenario import Between, FallsAt, StopsAt, storage_watched
 from tests.services import arguments, service_of
 
 
@@ -50,7 +56,7 @@ async def test_the_document_is_written_after_all_its_records() -> None:
     archive, copy = (await exported(await filled_world(20)))[0], World()
     watch = FallsAt(0, applied=False)
     assert await restored(copy, archive, watch=watch) is ImportOutcome.CREATED
-    assert watch.calls == ["documents.get", *["audit.append"] * 21, "documents.put", "documents.check"]
+    assert watch.calls == ["documents.get", "audit.history", "audit.append", "documents.put", "documents.check"]
     assert storage_of(copy.records).names(f"{SCOPE.prefix}keys/") == [data_keys_key(SCOPE).blob_name]
 
 
@@ -74,7 +80,8 @@ async def test_without_the_following_record_the_document_is_kept() -> None:
     for number in range(2):
         await world.live(DYNAMIC, put("/preferences/0", f"went on {number}"))
     assert await restored(world, archive) is ImportOutcome.THERE
-    await world.audit.delete(SCOPE, (await world.history(DYNAMIC))[3]["change_id"])
+    following = (await world.history(DYNAMIC))[3]
+    await world.audit.delete(SCOPE, following["doc_id"], 1)
     assert await restored(world, archive) is ImportOutcome.KEPT
 
 
@@ -110,41 +117,147 @@ async def test_records_are_sealed_with_the_current_key() -> None:
     assert len(await copy.history(DYNAMIC)) == len(theirs)
 
 
-async def test_a_record_sealed_by_an_interrupted_call_is_the_same_record() -> None:
-    archive, copy = (await exported(await filled_world(20)))[0], World()
-    with pytest.raises(StopsAt):
-        await restored(copy, archive, watch=FallsAt(12, applied=False))
-    before = await sealed_records(copy)
-    assert before
-    assert await restored(copy, archive) is ImportOutcome.CREATED
-    after = await sealed_records(copy)
-    assert {name: after[name] for name in before} == before
-    assert len(after) == 21
+async def test_a_record_sealed_by_an_interrupted_call_is_the_same_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever has been appended stays, and the rest follows at the stored length."""
+    monkeypatch.setattr("memnet.stores.segment_writer.APPEND_BYTES", 5_000)
+    archive = (await exported(await filled_world(20)))[0]
+    watch = FallsAt(0, applied=False)
+    await restored(World(), archive, watch=watch)
+    appends = [number for number, name in enumerate(watch.calls, start=1) if name == "audit.append"]
+    assert len(appends) > 3
+    for number in (*appends[1:], watch.calls.index("documents.put") + 1):
+        copy = World()
+        with pytest.raises(StopsAt):
+            await restored(copy, archive, watch=FallsAt(number, applied=False))
+        before = await sealed_records(copy)
+        assert before
+        # The ids differ from those of the first call, so a ciphertext would differ, too.
+        copy.ids.secret(7)
+        assert await restored(copy, archive) is ImportOutcome.CREATED
+        after = await sealed_records(copy)
+        assert {name: after[name] for name in before} == before
+        assert len(after) == 21
+        assert len(await copy.history(DYNAMIC)) == 21
 
 
 @pytest.mark.parametrize("sealed", [True, False])
 async def test_another_record_with_its_name_stops_the_import(sealed: bool) -> None:
     world, copy = await filled_world(2), World()
     archive, _ = await exported(world)
-    (name, *_) = await sealed_records(world)
     record = (await world.history(DYNAMIC))[0]
     other = {**record, "actor": "svc-mallory"}
     if sealed:
         data_key = await KeyRing(copy.vault).get_or_create(SCOPE)
-        other = seal(other, AuditRecordLocation(SCOPE, name), data_key=data_key, nonce=bytes(12))
-    await copy.audit.append(SCOPE, name, record_bytes(other))
+        other = seal(other, AuditRecordLocation(SCOPE, record["change_id"]), data_key=data_key, nonce=bytes(12))
+    await append(copy, other)
     with pytest.raises(HistoryCorrupt):
         await restored(copy, archive)
     assert await copy.documents.get(DYNAMIC) is None
 
 
+async def append(world: World, *records: Any) -> None:
+    for batch in batches(Position(records[0]["sequence"], 0), records):
+        await world.audit.append(SCOPE, records[0]["doc_id"], batch)
+
+
+@pytest.mark.parametrize("first", [1, 4])
+async def test_later_records_of_a_lost_document_stop_the_import(first: int) -> None:
+    """They are no part of the archived history, and a later write would meet them."""
+    world, copy = await filled_world(2), World()
+    archive, _ = await exported(world)
+    await world.live(DYNAMIC, put("/preferences/0", "after the export"))
+    records = await world.history(DYNAMIC)
+    data_key = await KeyRing(copy.vault).get_or_create(SCOPE)
+    sealed = [
+        seal(one, AuditRecordLocation(SCOPE, one["change_id"]), data_key=data_key, nonce=bytes(12)) for one in records
+    ]
+    await append(copy, *sealed[first - 1 :])
+    with pytest.raises(HistoryCorrupt):
+        await restored(copy, archive)
+    assert await copy.documents.get(DYNAMIC) is None
+
+
+async def test_a_segment_that_another_import_writes_makes_it_unavailable() -> None:
+    archive, copy = (await exported(await filled_world(2)))[0], World()
+
+    async def other() -> None:
+        copy.ids.secret(7)
+        assert await restored(copy, archive) is ImportOutcome.CREATED
+
+    with pytest.raises(Unavailable):
+        await restored(copy, archive, watch=Between("audit.append", other))
+    assert await restored(copy, archive) is ImportOutcome.THERE
+    assert len(await copy.history(DYNAMIC)) == 3
+
+
+async def long_world(changes: int, *ends: int) -> World:
+    """A document with so many changes; after each of `ends` a month passes."""
+    world = World()
+    for number in range(1, changes + 1):
+        await world.live(DYNAMIC, put("/preferences", [f"{number}"]))
+        if number in ends:
+            world.clock.advance(timedelta(days=31))
+    await world.background.drain()
+    return world
+
+
+async def rebuilt(world: World) -> int:
+    """Sweep, verify the history, and return how many versions it has."""
+    await sweep_user(SCOPE, world.service)
+    (found,) = await rebuild_documents(SCOPE, world.service)
+    assert found.fault is None
+    return found.changes
+
+
+async def test_a_history_of_many_segments_is_restored_with_its_segments() -> None:
+    world, copy = await long_world(300, 11, 291), World()
+    archive, _ = await exported(world)
+    assert await restored(copy, archive) is ImportOutcome.CREATED
+    (ours,), (theirs,) = [(await one.audit.histories(SCOPE)).values() for one in (world, copy)]
+    assert dict(ours.segments) == dict(theirs.segments)
+    assert list(ours.segments) == [1, 12, 268, 292]
+    # The baselines are derived in the background.
+    assert theirs.baselines == frozenset()
+    assert await rebuilt(copy) == 300
+    (theirs,) = (await copy.audit.histories(SCOPE)).values()
+    assert theirs.baselines == ours.baselines
+    copy.writes = 1_000
+    await copy.live(DYNAMIC, put("/preferences", ["after the import"]))
+    assert await rebuilt(copy) == 301
+
+
+@pytest.mark.parametrize("applied", [True, False])
+async def test_an_import_of_many_segments_that_ended_at_any_call_is_finished_by_the_next(
+    applied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memnet.domain.documents.audit_segments.MAX_RECORDS", 8)
+    monkeypatch.setattr("memnet.stores.segment_writer.APPEND_BYTES", 5_000)
+    archive, _ = await exported(await long_world(20, 3, 18))
+    watch, copy = FallsAt(0, applied=applied), World()
+    with storage_watched(copy.blobs, watch):
+        await restored(copy, archive)
+    assert watch.calls.count("storage.create_log") == 4
+    assert watch.calls.count("storage.append") > 6
+    for number in range(1, len(watch.calls) + 1):
+        copy = World()
+        with storage_watched(copy.blobs, FallsAt(number, applied=applied)), suppress(StopsAt):
+            await restored(copy, archive)
+        copy.ids.secret(7)
+        assert await restored(copy, archive) in (ImportOutcome.CREATED, ImportOutcome.THERE)
+        assert await rebuilt(copy) == 20
+        copy.writes = 1_000
+        await copy.live(DYNAMIC, put("/preferences", ["after the import"]))
+        assert await rebuilt(copy) == 21
+
+
 async def sealed_records(world: World) -> dict[str, Any]:
     """Return the dynamic document's records in audit/."""
     found = {}
-    for name in (await world.audit.list(SCOPE, "", limit=1000, cursor=None)).items:
-        record = orjson.loads(await world.audit.read(SCOPE, name) or b"")
-        if record["path"] == DYNAMIC.path:
-            found[name] = record
+    for doc_id, history in (await world.audit.histories(SCOPE)).items():
+        for first in history.segments:
+            for record in await world.audit.read(SCOPE, doc_id, first) or ():
+                if record["path"] == DYNAMIC.path:
+                    found[record["change_id"]] = record
     return found
 
 

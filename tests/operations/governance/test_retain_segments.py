@@ -1,9 +1,10 @@
-"""Segments are removed whole, oldest first: nobody sees a gap, whatever is interrupted or happens at the same time."""
+"""Segments are removed whole, oldest first: no reader sees a gap, whatever is interrupted or happens meanwhile."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import orjson
@@ -20,12 +21,22 @@ from memnet.operations.documents.write import delete_document, patch_document
 from memnet.operations.history.list_audit import list_audit
 from memnet.stores import AuditLog, DocumentStore
 from tests.domain.samples import CATALOG
+from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import Forgetful
-from tests.operations.replay_scenario import LIVE, Call, Watch, Watched
-from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, FallsAt, RetentionWorld, Seen, StopsAt, put
+from tests.operations.replay_scenario import LIVE, Call, Watched
+from tests.operations.retention_scenario import (
+    ALPHA,
+    DAY,
+    SCOPE,
+    AtEach,
+    FallsAt,
+    RetentionWorld,
+    Seen,
+    StopsAt,
+    put,
+    storage_watched,
+)
 from tests.services import service_of
-
-WRITES = ("storage.put", "storage.delete", "storage.append", "storage.create_log")
 
 
 @dataclass(frozen=True)
@@ -104,41 +115,6 @@ async def check_readers(world: RetentionWorld) -> None:
             assert (view.etag, view.document) == (seen.etag, seen.data)
 
 
-@contextmanager
-def storage_watched(world: RetentionWorld, watch: Watch) -> Iterator[None]:
-    blobs: Any = world.blobs
-    storage, blobs.storage = blobs.storage, Watched("storage", blobs.storage, watch)
-    try:
-        yield
-    finally:
-        blobs.storage = storage
-
-
-class AtEach:
-    """Does something before the call of a number, or after every write."""
-
-    def __init__(self, world: RetentionWorld, do: Callable[[], Awaitable[Any]], number: int | None = None) -> None:
-        self.world, self.do, self.number = world, do, number
-        self.calls: list[str] = []
-        self._busy = False
-
-    async def __call__(self, name: str, call: Call) -> Any:
-        if self._busy:
-            return await call()
-        self.calls.append(name)
-        if len(self.calls) == self.number:
-            await self._do()
-        found = await call()
-        if self.number is None and name in WRITES:
-            await self._do()
-        return found
-
-    async def _do(self) -> None:
-        self._busy = True
-        await self.do()
-        self._busy = False
-
-
 @pytest.fixture(params=LIVES)
 async def life(request: pytest.FixtureRequest) -> Life:
     return LIVES[request.param]
@@ -146,10 +122,10 @@ async def life(request: pytest.FixtureRequest) -> Life:
 
 async def test_after_every_step_every_reader_gets_a_whole_history(life: Life) -> None:
     world = await lived(life)
-    before, watch = await world.everything(), AtEach(world, lambda: check_readers(world))
+    before, watch = await world.everything(), AtEach(lambda: check_readers(world))
     dry = await world.retain(dry_run=True)
     assert await world.everything() == before
-    with storage_watched(world, watch):
+    with storage_watched(world.blobs, watch):
         applied = await world.retain()
     assert applied.report.tallies["audit"] == dry.report.tallies["audit"]
     assert applied.report.tallies["audit"] == Tally(removed=life.left[0] - 1, retained=1 + len(life.left))
@@ -168,12 +144,12 @@ async def test_after_every_step_every_reader_gets_a_whole_history(life: Life) ->
 async def test_a_run_that_ended_at_any_call_is_finished_by_the_next(life: Life, applied: bool, error: Any) -> None:
     base = await lived(life)
     world, undisturbed = base.twin(), FallsAt(0, applied=applied)
-    with storage_watched(world, undisturbed):
+    with storage_watched(world.blobs, undisturbed):
         await world.retain()
     expected = await world.everything()
     for number, name in enumerate(undisturbed.calls, start=1):
         world = base.twin()
-        with storage_watched(world, FallsAt(number, applied=applied, error=error)), suppress(error):
+        with storage_watched(world.blobs, FallsAt(number, applied=applied, error=error)), suppress(error):
             await world.retain()
         if error is StopsAt:
             world.audit = AuditLog(world.blobs, world.vault)
@@ -186,7 +162,7 @@ async def test_a_run_that_ended_at_any_call_is_finished_by_the_next(life: Life, 
 async def test_a_writer_that_comes_at_any_call_loses_nothing(life: Life) -> None:
     base = await lived(life)
     world, undisturbed = base.twin(), FallsAt(0, applied=False)
-    with storage_watched(world, undisturbed):
+    with storage_watched(world.blobs, undisturbed):
         await world.retain()
     for number in range(1, len(undisturbed.calls) + 1):
         world = base.twin()
@@ -194,10 +170,8 @@ async def test_a_writer_that_comes_at_any_call_loses_nothing(life: Life) -> None
         other = _process(world)
         await other.documents.get(ALPHA)
 
-        async def write() -> None:
-            await other.change(ALPHA, put("/summary", "meanwhile"))
-
-        with storage_watched(world, AtEach(world, write, number)):
+        write = partial(other.change, ALPHA, put("/summary", "meanwhile"))
+        with storage_watched(world.blobs, AtEach(write, number)):
             applied = await world.retain()
         assert applied.report.unreadable.total() == 0
         world.seen = other.seen
@@ -211,13 +185,13 @@ async def test_a_writer_that_comes_at_any_call_loses_nothing(life: Life) -> None
 async def test_two_runs_at_once_have_the_same_result(life: Life) -> None:
     base = await lived(life)
     world, undisturbed = base.twin(), FallsAt(0, applied=False)
-    with storage_watched(world, undisturbed):
+    with storage_watched(world.blobs, undisturbed):
         await world.retain()
     expected = await world.everything()
     for number in range(1, len(undisturbed.calls) + 1):
         world = base.twin()
         other = _process(world)
-        with storage_watched(world, AtEach(world, other.retain, number)):
+        with storage_watched(world.blobs, AtEach(other.retain, number)):
             applied = await world.retain()
         assert applied.report.unreadable.total() == 0
         await check_readers(world)
@@ -228,20 +202,19 @@ async def test_two_runs_at_once_have_the_same_result(life: Life) -> None:
 async def test_an_erasure_at_any_call_leaves_no_segment(life: Life) -> None:
     base = await lived(life)
     world, undisturbed = base.twin(), FallsAt(0, applied=False)
-    with storage_watched(world, undisturbed):
+    with storage_watched(world.blobs, undisturbed):
         await world.retain()
     for number in range(1, len(undisturbed.calls) + 1):
         world = base.twin()
-        storage = world.blobs.storage
+        storage = storage_of(world.audit)
 
         async def erase(world: RetentionWorld = world, storage: Any = storage) -> None:
             await world.fences.write(SCOPE, b"{}", replaces=None)
             for name in storage.names(SCOPE.prefix):
                 await storage.delete(name)
 
-        with storage_watched(world, AtEach(world, erase, number)):
-            with suppress(ErasureRunning):
-                assert (await world.retain()).report.unreadable.total() == 0
+        with storage_watched(world.blobs, AtEach(erase, number)), suppress(ErasureRunning):
+            assert (await world.retain()).report.unreadable.total() == 0
         left = [*storage.names(f"{SCOPE.prefix}audit/"), *storage.names(f"{SCOPE.prefix}documents/")]
         # A request on its way may still create a blob: the erasure waits for it, and scans again.
         assert len(left) == (undisturbed.calls[number - 1] in ("storage.put", "storage.create_log") and bool(left))
@@ -331,8 +304,8 @@ async def test_a_lost_baseline_is_derived_before_the_records_are_removed() -> No
     world = await lived(LIVES["two months and the newest record"])
     doc_id = (await head(world)).doc_id
     await world.audit.delete(SCOPE, doc_id, 4, baseline=True)
-    watch = AtEach(world, lambda: check_readers(world))
-    with storage_watched(world, watch):
+    watch = AtEach(lambda: check_readers(world))
+    with storage_watched(world.blobs, watch):
         await world.retain()
     assert await listed(world) == [6]
 

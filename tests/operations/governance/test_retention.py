@@ -186,7 +186,8 @@ async def test_a_deletion_follows_the_rule_of_the_change_before() -> None:
     world.clock.advance(365 * DAY)
     await world.retain()
     assert [change[-1] for change in await world.changes()] == ["1", "3"]
-    assert [name[-6] for name in storage_of(world.audit).names() if "/audit/" in name and name.endswith(".json")] == ["3"]
+    baselines = [name for name in storage_of(world.audit).names(f"{SCOPE.prefix}audit/") if name.endswith(".json")]
+    assert [name[-6] for name in baselines] == ["3"]
     rebuilt = (await world.rebuilt())[ALPHA]
     assert rebuilt.fault is None
     assert [version.etag for version in rebuilt.versions] == [seen.etag, deleted.etag]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -12,7 +11,7 @@ from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.events.event import EventKey
 from memnet.domain.governance.archive_import import ImportOutcome
-from memnet.operations.documents.outbox import sweep_outboxes
+from memnet.operations.documents.outbox import sweep_user
 from memnet.operations.documents.write import patch_document
 from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import StoreConflict
@@ -53,9 +52,7 @@ FAILURES: dict[str, Callable[[int], FallsAt]] = {
 async def state(world: World, scope: UserScope) -> Any:
     """All that an import leaves, without ids and times that differ from run to run."""
     # Off the path: what a process did not get to, the sweeper does.
-    await sweep_outboxes(
-        service_of(documents=world.documents, audit=world.audit, clock=world.clock), quiet=timedelta(0)
-    )
+    await sweep_user(scope, service_of(documents=world.documents, audit=world.audit, clock=world.clock))
     rebuilt = await rebuild_documents(scope, service_of(documents=world.documents, audit=world.audit))
     keys = [replace(key, scope=scope) for key in (ALPHA, DYNAMIC, STATIC)]
     blobs = await stored(world, scope)

@@ -17,11 +17,14 @@ from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.documents.audit_record import record_hash
 from memnet.domain.documents.audit_values import VALUES
 from memnet.operations.history.list_audit import list_audit
+from memnet.paging import MAX_CONCURRENCY
 from memnet.stores import read_records
+from tests.operations.baseline_scenario import retain, split
 from tests.operations.service_scenario import SCOPE, Service, note
+from tests.operations.storage_calls import StorageCalls
 from tests.services import arguments
 
-BETA = DocumentKey(SCOPE, "projects", "beta.json")
+BETA, GAMMA = DocumentKey(SCOPE, "projects", "beta.json"), DocumentKey(SCOPE, "projects", "gamma.json")
 
 
 async def page_of(service: Service, scope: Any = SCOPE, **members: Any) -> Any:
@@ -135,3 +138,62 @@ async def test_a_missing_record_is_reported_and_not_skipped(filled: Any) -> None
         await told(filled)
     assert refusal.value.details == {"change_id": change_id}
     assert await told(filled, namespace="projects", path="alpha.json") == EVERYTHING[:5]
+
+
+async def test_a_page_of_one_document_reads_two_segments_at_most(filled: Any) -> None:
+    beta = await filled.count_up(12, key=GAMMA)
+    for first in (5, 9):
+        await split(filled, GAMMA, first)
+    assert len(beta) == 12
+    cursor = None
+    for segments in (2, 2, 1):
+        calls = StorageCalls(filled)
+        page = await page_of(filled, namespace="projects", path="gamma.json", limit=5, cursor=cursor)
+        cursor = page.next_cursor
+        assert calls.count("get", "gamma.json") == 1
+        assert calls.count("list", "/") == 1
+        assert calls.count("get", ".jsonl") == segments
+        assert calls.total() == 2 + segments
+    assert cursor is None
+
+
+async def test_a_page_of_many_documents_reads_them_in_waves(filled: Any) -> None:
+    for number in range(40):
+        await filled.count_up(1, DocumentKey(SCOPE, "projects", f"one-{number:02}.json"))
+    filled.documents.most_in_flight = 0
+    calls = StorageCalls(filled)
+    assert len((await page_of(filled, limit=100)).items) == 48
+    assert [name for method, name in calls.made if method == "list"] == [
+        f"{SCOPE.prefix}documents/",
+        f"{SCOPE.prefix}audit/",
+    ]
+    assert 2 < filled.documents.most_in_flight <= MAX_CONCURRENCY
+    # No more documents are read than the page shows.
+    filled.documents.calls.clear()
+    assert len((await page_of(filled, limit=10)).items) == 10
+    assert filled.documents.calls["get"] == 4
+
+
+@pytest.mark.parametrize("limit", [1, 3, 5, 50])
+async def test_pages_of_several_segments_lose_and_repeat_nothing(filled: Any, limit: int) -> None:
+    await filled.count_up(12, key=GAMMA)
+    for first in (2, 5, 12):
+        await split(filled, GAMMA, first)
+    assert await told(filled, limit=limit) == EVERYTHING + [("gamma.json", n) for n in range(1, 13)]
+    await retain(filled, GAMMA, 6)
+    assert await told(filled, limit=limit) == EVERYTHING + [("gamma.json", n) for n in range(7, 13)]
+
+
+@pytest.mark.parametrize("members", [{}, {"namespace": "projects", "path": "gamma.json"}])
+async def test_a_page_continues_when_retention_removes_records_meanwhile(filled: Any, members: Any) -> None:
+    await filled.count_up(12, key=GAMMA)
+    await split(filled, GAMMA, 5)
+    read = filled.audit.read
+
+    async def remove_first(*arguments: Any) -> Any:
+        filled.audit.read = read
+        await retain(filled, GAMMA, 8)
+        return await read(*arguments)
+
+    filled.audit.read = remove_first
+    assert (await told(filled, **members))[-4:] == [("gamma.json", n) for n in range(9, 13)]

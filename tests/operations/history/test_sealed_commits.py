@@ -13,6 +13,7 @@ from memnet.domain.documents.audit_values import CLEAR
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
+from tests.operations.baseline_scenario import line_of
 from tests.operations.service_scenario import ALPHA, SCOPE, Service, note
 
 MINUTE = timedelta(minutes=1)
@@ -94,7 +95,7 @@ async def test_the_document_carries_the_record_sealed_and_audit_the_same_bytes(s
     assert b"ev-7" not in carried
     await service.patch(note("next"), over=first.etag)
     await service.background.drain()
-    assert await service.audit.read(SCOPE, first.change_id) == canonical(record)
+    assert line_of(service.audit, SCOPE, first.change_id) == canonical(record)
     assert (await service.record(1))["idempotency_key"] == "her-key"
 
 

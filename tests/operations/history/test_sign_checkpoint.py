@@ -12,7 +12,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.history.checkpoint import is_signed
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.history.sign_checkpoints import Signed
-from tests.operations.baseline_scenario import retain
+from tests.operations.baseline_scenario import retain, split
 from tests.operations.head_scenario import BETA, HeadWorld
 from tests.operations.service_scenario import ALPHA, SCOPE
 
@@ -108,21 +108,34 @@ async def test_a_document_with_another_record_hash_is_reported(world: Any) -> No
 async def test_a_baseline_that_replaces_unsigned_changes_is_reported(world: Any) -> None:
     await world.sign()
     await world.changed(ALPHA, 3)
-    await retain(world, ALPHA, 6)
-    world.documents._cache.forget(ALPHA)
-    await world.put_back(ALPHA, replace(head := await world.head(), commit=replace(head.commit, outbox=())))
-    with pytest.raises(HistoryCorrupt):
+    await retain(world, ALPHA, 5)
+    with pytest.raises(HistoryCorrupt) as raised:
         await world.sign()
-    assert (await world.faults())[1].startswith(head.change_id(6))
+    head = await world.head()
+    assert raised.value.details["change_id"] == head.change_id(4)
+    assert (await world.faults())[1].startswith(f"{head.change_id(5)}: the history begins here, and head 1, the newest")
 
 
 async def test_signing_continues_after_a_baseline(world: Any) -> None:
     await world.sign()
-    await retain(world, ALPHA, 3)
+    await retain(world, ALPHA, 2)
     assert await world.sign() is Signed.UNCHANGED
     await world.changed(ALPHA, 2)
     assert await world.sign() is Signed.SIGNED
     assert await world.faults() == [None, None, None]
+    await world.changed(ALPHA, 1)
+    await retain(world, ALPHA, 5)  # The history begins right after what was signed.
+    assert await world.faults() == [None, None, None]
+    assert await world.sign() is Signed.SIGNED
+
+
+async def test_one_segment_is_read_for_each_document_that_changed(world: Any) -> None:
+    await world.sign()
+    await split(world, ALPHA, 3)
+    await world.changed(ALPHA, 3)
+    world.audit.calls.clear()
+    assert await world.sign() is Signed.SIGNED
+    assert world.audit.calls == {"read": 1}
 
 
 async def test_an_operator_can_accept_the_state_and_the_fault_stays_visible(world: Any) -> None:

@@ -12,8 +12,10 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.governance import tenant_erasure
 from memnet.domain.governance.erasure import Erasure, Store, dump
 from memnet.domain.governance.tenant_erasure import TenantErasure
+from memnet.domain.upkeep.marks import Work, due_mark
+from memnet.domain.upkeep.shard_run import new_run
 from memnet.operations.service.backlog import MAX_MARKERS, UNREADABLE_AGE, Backlog, report_backlog
-from memnet.stores import ErasureStore, EventStore, JobMarks
+from memnet.stores import ErasureStore, EventStore, JobMarks, UpkeepMarks
 from tests.memory_blobs import memory_blobs
 from tests.services import service_of
 
@@ -73,6 +75,20 @@ async def test_the_oldest_erasure_counts_and_a_corrupt_one_as_very_old(world: Wo
     assert world.telemetry.values["memnet.erasure.oldest_age"] == [(120.0, {})]
     await world.fences.write(UserScope("t1", "u3"), b"{}", replaces=None)
     assert (await world.tell()).erasures == UNREADABLE_AGE
+
+
+async def test_the_oldest_day_of_due_marks_and_the_oldest_unfinished_run_count(world: World) -> None:
+    upkeep, scope, now = UpkeepMarks(world.fences._blobs), UserScope("t1", "u1"), world.clock.now()
+    await upkeep.add_due(due_mark(scope, now))
+    world.clock.advance(timedelta(days=1))
+    assert await world.tell() == Backlog(0.0, 0.0, 0.0)
+    run = new_run(Work.DUE, "00", "rules", world.clock.now())
+    await upkeep.write_run(run.moved("cursor", now), replaces=None)
+    await upkeep.write_run(new_run(Work.ALL, "00", "rules", now).moved(None, now), replaces=None)
+    world.clock.advance(MINUTE)
+    assert await world.tell() == Backlog(0.0, 0.0, 0.0, overdue=60.0, runs=60.0)
+    assert world.telemetry.values["memnet.upkeep.overdue"] == [(0.0, {}), (60.0, {})]
+    assert world.telemetry.values["memnet.upkeep.oldest_run_age"] == [(0.0, {}), (60.0, {})]
 
 
 async def test_the_erasure_of_a_tenant_counts_while_it_runs(world: World) -> None:
