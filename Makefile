@@ -11,7 +11,7 @@ NPM_BROWSER := $(BIN)/npm --prefix tests/browser --loglevel=error
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev test test-fast test-slow check infra bench load docs lock clean
+.PHONY: help setup demo dev test test-fast test-slow check infra bench load scale docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s  %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,9 @@ bench: setup ## measure the API against the stock storage and search clients; QU
 
 load: setup ## run a mixed load against the local stack: the knee, the limit and a soak; MINUTES=10
 	@$(BIN)/python -m local.bench.load --minutes $(or $(MINUTES),10)
+
+scale: setup ## seed many users, run the timers, and project calls and cost; USERS=20000
+	@$(BIN)/python -m local.bench.scale --users $(or $(USERS),20000)
 
 docs: setup ## build the site of docs/ in build/site; a broken link fails
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -b html -d build/site.cache docs build/site

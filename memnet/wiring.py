@@ -27,11 +27,13 @@ from memnet.catalog import Catalog, load_catalog
 from memnet.domain.core.metric import SIZE_RATIO
 from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents.envelope import DocumentSummary
-from memnet.domain.governance.tenant_erasure import look_every
+from memnet.domain.governance.tenant_erasure import LOOK_EVERY, look_every
 from memnet.operations.catalog import register_catalog
 from memnet.ports import (
     ArchiveReader,
     ArchiveWriter,
+    BlobStorage,
+    Clock,
     Embedder,
     IdGenerator,
     LanguageModels,
@@ -118,11 +120,20 @@ async def connect(settings: Settings, telemetry: Telemetry | None = None) -> Asy
 
 
 def in_memory(
-    settings: Settings, catalog: Catalog, embedder: Embedder | None = None, telemetry: Telemetry | None = None
+    settings: Settings,
+    catalog: Catalog,
+    embedder: Embedder | None = None,
+    telemetry: Telemetry | None = None,
+    *,
+    storage: Callable[[Clock], BlobStorage] = MemoryBlobStorage,
+    look_every: timedelta = timedelta(0),
 ) -> Service:
-    """Build the service on memory adapters, with a fixed clock and sequential ids."""
+    """Build the service on memory adapters, with a fixed clock and sequential ids.
+
+    `storage` makes the storage; `look_every` is that of `Blobs`.
+    """
     clock, ids = FrozenClock(), SequentialIds()
-    blobs = Blobs(MemoryBlobStorage(clock), clock, look_every=timedelta(0))
+    blobs = Blobs(storage(clock), clock, look_every=look_every)
     per_user, per_principal = settings.quota_per_user, settings.quota_per_principal
     return _service(
         settings,
@@ -139,6 +150,19 @@ def in_memory(
         quota=LimitsQuota(ProcessCounters(clock), per_user=per_user, per_principal=per_principal, clock=clock),
         registers_first=False,
     )
+
+
+@asynccontextmanager
+async def on_container(
+    settings: Settings, catalog: Catalog, *, through: Callable[[BlobStorage], BlobStorage]
+) -> AsyncIterator[Service]:
+    """Yield a service with its blobs in the container of the settings and the rest in memory, for measurements.
+
+    `through` wraps the container. Raises SettingsError.
+    """
+    async with AsyncExitStack() as stack:
+        container = await clients.enter_container(stack, settings, SystemClock())
+        yield in_memory(settings, catalog, storage=lambda _: through(container), look_every=LOOK_EVERY)
 
 
 def _service(

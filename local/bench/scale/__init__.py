@@ -1,0 +1,1 @@
+"""Seeds many users and measures the timers: their storage calls, processor time, and cost at list prices."""
