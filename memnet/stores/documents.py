@@ -59,12 +59,15 @@ class DocumentStore:
                 self._cache.remember(key, current)
         return current
 
-    async def get_or_check(self, key: DocumentKey) -> tuple[StoredBlob | None, FenceCheck | None]:
+    async def get_or_check(
+        self, key: DocumentKey, *, dry_run: bool = False
+    ) -> tuple[StoredBlob | None, FenceCheck | None]:
         """Return the current bytes or, if there are none, a check of the user's fence for `put`, in one round trip.
 
-        Raises Unavailable and, only if the document does not exist, ErasureRunning and TenantEnded.
+        A dry run creates no changed mark. Raises Unavailable and, only if the document does not exist, ErasureRunning
+        and TenantEnded.
         """
-        check = self._blobs.check_to_write(key.scope)
+        check = (self._blobs.check if dry_run else self._blobs.check_to_write)(key.scope)
         stored, checked = await asyncio.gather(self.get(key), check, return_exceptions=True)
         if isinstance(stored, BaseException):
             raise stored

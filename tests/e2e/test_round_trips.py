@@ -19,7 +19,10 @@ def requests_of(service: Service, user: User) -> list[tuple[str, str, int | None
     mark = f"/{user.user_id}/"
     found = [done for done in service.proxy.requests if mark in done.path]
     service.proxy.requests[:] = [done for done in service.proxy.requests if mark not in done.path]
-    return [(done.method, done.path.split(mark)[1].split("/")[0], done.status) for done in found]
+    return [
+        (done.method, "changed" if "/changed/" in done.path else done.path.split(mark)[1].split("/")[0], done.status)
+        for done in found
+    ]
 
 
 def hold(
@@ -76,7 +79,7 @@ async def test_patch_is_answered_after_the_commit_and_before_the_audit_put(servi
         assert answer.status == 200
         assert (await writer.get(DYNAMIC)).etag == answer.etag
     *read, written, looked = requests_of(service, user)
-    assert sorted(read) == ([] if warm else [("GET", "documents", 200), ("GET", "keys", 200)])
+    assert sorted(read) == ([] if warm else [("GET", "documents", 200), ("GET", "keys", 200), ("PUT", "changed", 409)])
     assert (written, looked) == (("PUT", "documents", 201), ("GET", "documents", 304))
     await let_through(record)
     assert requests_of(service, user) == [("PUT", "audit", 201)]
@@ -103,7 +106,7 @@ async def test_the_first_write_of_a_user_makes_the_key_and_the_next_creation_is_
     answer = await user.patch(DYNAMIC, prefer("Be brief."), etag=None, key="k")
     assert answer.status == 201
     *read, key, written = requests_of(service, user)
-    assert sorted(read) == [("GET", "documents", 404), ("GET", "keys", 404)]
+    assert sorted(read) == [("GET", "documents", 404), ("GET", "keys", 404), ("PUT", "changed", 201)]
     assert (key, written) == (("PUT", "keys", 201), ("PUT", "documents", 201))
     notes = add("/content/recent_notes/-", "Latency is the problem.")
     assert (await user.patch(project("alpha"), notes, etag=None, key="k")).status == 201

@@ -115,7 +115,7 @@ class Process:
         self.cache[key.blob_name] = StoredBlob(found.data, found.tag)
         return self.cache[key.blob_name]
 
-    async def get_or_check(self, key: DocumentKey) -> tuple[StoredBlob | None, None]:
+    async def get_or_check(self, key: DocumentKey, *, dry_run: bool) -> tuple[StoredBlob | None, None]:
         """No user is being erased."""
         return await self.get(key), None
 

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
+from urllib.parse import urlsplit
 
 import aiohttp
 from azure.core.exceptions import AzureError
@@ -135,6 +136,9 @@ async def open_requests(
     url: str, *, account_key: str | None, timeout_seconds: float, backoff_seconds: float, clock: Clock
 ) -> AsyncIterator[BlobRequests]:
     """Connect to the container at `url`. `open_container` explains the parameters. Raises ValueError."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not parts.path.strip("/"):
+        raise ValueError("this is no URL of a container")
     async with (
         storage_authorization(url, account_key) as authorize,
         aiohttp.ClientSession(

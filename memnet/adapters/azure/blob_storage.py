@@ -175,8 +175,8 @@ async def open_container(
     """Connect to the container at `url`, with the account's key or, without one, an Entra identity.
 
     `timeout_seconds` bounds one try; `backoff_seconds` pass between tries, or more if the service asks for it.
-    Connections are pooled until the context ends. Nothing is sent before the first call. Raises ValueError for a key
-    that is not base64, and for an Entra identity over plain http.
+    Connections are pooled until the context ends. Nothing is sent before the first call. Raises ValueError for a URL
+    without a container, for a key that is not base64, and for an Entra identity over plain http.
     """
     async with open_requests(
         url,

@@ -250,12 +250,10 @@ async def _current(
     """Return the remembered version, or else the stored one, or else the check of the fence that a creation needs."""
     if remembered is not None:
         return *remembered, None
-    if command.dry_run:
-        stored, checked = await documents.get(command.key), None
-    elif isinstance(command.precondition, IfAbsent):
-        stored, checked = await documents.get_or_check(command.key)
+    if isinstance(command.precondition, IfAbsent):
+        stored, checked = await documents.get_or_check(command.key, dry_run=command.dry_run)
     else:
-        stored, checked = await documents.get_to_change(command.key), None
+        stored, checked = await (documents.get if command.dry_run else documents.get_to_change)(command.key), None
     return stored, envelope.load(stored.data) if stored else None, checked
 
 

@@ -262,7 +262,9 @@ async def test_a_document_that_is_being_erased_is_postponed(service: Any) -> Non
     stored, head = await service.documents.get(ALPHA), await service.head()
     tombstone = envelope.tombstone(head)
     summary = envelope.summarise(tombstone)
-    await service.documents.put(ALPHA, envelope.dump(tombstone), summary, replaces=stored.storage_etag)
+    await service.documents.put(
+        ALPHA, envelope.dump(tombstone), summary, replaces=stored.storage_etag, known_at=service.clock.now()
+    )
     assert await sweep(service) == SweepReport(listed=1)
 
 
@@ -302,5 +304,5 @@ async def test_a_damaged_document_does_not_stop_the_sweep(service: Any) -> None:
     await left_behind(service, 2, BETA)
     stored = await service.documents.get(ALPHA)
     summary = envelope.summarise(await service.head())
-    await service.documents.put(ALPHA, b"damaged", summary, replaces=stored.storage_etag)
+    await service.documents.put(ALPHA, b"damaged", summary, replaces=stored.storage_etag, known_at=service.clock.now())
     assert await sweep(service) == SweepReport(listed=2, swept=1, broken=1)

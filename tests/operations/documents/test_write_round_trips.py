@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
+from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.errors import DocumentExists, ErasureRunning, Unavailable
 from memnet.domain.core.scope import DocumentKey
 from memnet.domain.governance.erasure import fence_name
+from memnet.domain.upkeep.marks import changed_mark
 from memnet.stores import ErasureStore
 from tests.operations.service_scenario import ALPHA, SCOPE, CountingDocuments, Service, note
 from tests.waves import WaveStorage, wave_blobs
 
 FENCE = f"get {fence_name(SCOPE)}"
 KEYS = f"{SCOPE.prefix}keys/"
+MARK = f"put {changed_mark(SCOPE, FrozenClock().now()).blob_name}"
 BETA = DocumentKey(SCOPE, "projects", "beta.json")
 
 
@@ -40,7 +43,7 @@ async def test_the_first_creation_of_a_user_takes_one_more_for_the_key() -> None
     service, storage = await watched()
     await service.patch(note("first"))
     read, key, *rest = kinds(storage.waves)
-    assert read == sorted([FENCE, KEYS, f"get {ALPHA.blob_name}"])
+    assert read == sorted([FENCE, KEYS, f"get {ALPHA.blob_name}", MARK])
     assert (key, rest) == ([KEYS], [[f"put {ALPHA.blob_name}"], [FENCE]])
     await service.background.drain()
 
@@ -104,7 +107,7 @@ async def test_a_document_that_exists_is_answered_without_the_fence(monkeypatch:
     async def down(_: Any) -> None:
         raise Unavailable
 
-    monkeypatch.setattr(service.documents, "check", down)
+    monkeypatch.setattr(service.documents._blobs, "check_to_write", down)
     again = await service.patch(note("first"), idempotency_key="k")
     assert (again.replayed, again.etag) == (True, first.etag)
     with pytest.raises(DocumentExists):

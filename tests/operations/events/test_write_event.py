@@ -156,7 +156,7 @@ async def test_an_indexed_event_takes_no_third() -> None:
 
 async def test_without_an_answer_about_the_fence_nothing_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
-    monkeypatch.setattr(world.events, "check", unavailable)
+    monkeypatch.setattr(world.events, "check_to_write", unavailable)
     with pytest.raises(Unavailable):
         await world.write()
     assert (await world.events.get(KEY), await world.marks()) == (None, [])
