@@ -29,7 +29,7 @@ from local.stack.service_bus_server import ServiceBus
 from local.stack.worker_host import WorkerHost
 
 CONTAINER = "memnet"
-NO_UPKEEP = {f"AzureWebJobs.{name}.Disabled": "1" for name in ("tend_users", "apply_due", "mark_all_users")}
+NO_UPKEEP = {f"AzureWebJobs.{name}.Disabled": "1" for name in ("apply_due", "mark_all_users")}
 """Settings for workers that are to leave the documents alone whatever the time of day."""
 SETTLE_SECONDS = "3"
 """How long an erasure waits for what was begun before it. Azurite does not check how old a request is, so the quarter

@@ -5,6 +5,7 @@ The names are repeated on purpose: a place that the service forgets is not to be
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -53,7 +54,8 @@ class Look:
     def of(self, user: User) -> dict[str, bytes]:
         """The user's blobs, wherever they lie."""
         places = prefixes(user)
-        return {name: data for name, data in self.blobs.items() if name.startswith(places)}
+        mark = re.compile(rf"(changed/\w\w/{whose(user)}/\w+|due/\w+/\w\w/{whose(user)})")
+        return {name: data for name, data in self.blobs.items() if name.startswith(places) or mark.fullmatch(name)}
 
     def counts(self, user: User) -> dict[str, int]:
         """How much there is of the user, by kind, as a receipt counts it."""
@@ -62,6 +64,11 @@ class Look:
         found["index_documents"] = sum(mine in data for data in self.indexed.values())
         found["messages"] = sum(mine in data for data in self.messages.values())
         return dict(+found)
+
+
+def whose(user: User) -> str:
+    """The part of the name of a mark that names the user."""
+    return re.escape(f"{user.tenant_id}/{user.user_id}")
 
 
 def prefixes(user: User) -> tuple[str, ...]:
@@ -80,7 +87,7 @@ def kind(user: User, name: str) -> str:
     first, _, rest = name.partition("/")
     if first == "tenants":
         return rest.split("/")[3]
-    return {"repairs": "marks", "holds": "holds"}[first]
+    return {"repairs": "marks", "changed": "marks", "due": "marks", "holds": "holds"}[first]
 
 
 def says(data: bytes, *words: str) -> bool:

@@ -39,7 +39,7 @@ KILLS_OF_EACH = 2
 SETTLE = "8"
 """Seconds. Nothing is on its way for longer here: a try of a storage call may take 5, and none is held back."""
 SECONDS_FOR_ALL = 300
-TIMERS = ("reconcile_events", "requeue_jobs", "tend_users", "apply_due", "erase_users")
+TIMERS = ("reconcile_events", "requeue_jobs", "tend_users", "erase_users")
 
 
 @dataclass
