@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from memnet.domain.core.access import Role
-from memnet.domain.core.errors import HistoryCorrupt, Unavailable, VaultUnavailable
+from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable, VaultUnavailable
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.freshness import next_refresh
 from memnet.domain.upkeep.maintenance import profiles_maintaining
@@ -34,7 +34,7 @@ async def tend_user(scope: UserScope, service: Service) -> Counter[str]:
 
     Appends the audit records that crashed writers left, compacts the documents, signs a checkpoint, and creates a due
     mark for tomorrow: `apply_due` then finds out when something of the user expires. Safe with concurrent writers and
-    runs. Raises ErasureRunning, TenantEnded, DecryptionFailed, VaultUnavailable, CatalogConflict, Unavailable.
+    runs. Raises ErasureRunning, TenantEnded, VaultUnavailable, CatalogConflict, Unavailable.
     """
     if not await service.upkeep.has_data(scope):
         # The mark of a write that was refused.
@@ -89,6 +89,10 @@ async def _sign(scope: UserScope, service: Service) -> str:
         await service.erasures.check(scope)
         log.exception("history_verification_failed", extra={"user": scope.prefix})
         return BROKEN
+    except (Unavailable, VaultUnavailable, DecryptionFailed) as error:
+        # Without a key to sign with, retention continues.
+        log.warning("checkpoint_postponed code=%s", error.code, extra={"user": scope.prefix})
+        return POSTPONED
     return POSTPONED if signed is Signed.POSTPONED else signed.value
 
 

@@ -1,5 +1,6 @@
 """What has expired goes; what is stale waits for someone to confirm it, as far as there is room."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from memnet.domain.core.json_patch import apply
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.upkeep.compaction import plan_compaction
-from memnet.domain.upkeep.freshness import plan_freshness
+from memnet.domain.upkeep.freshness import next_refresh, plan_freshness
 from memnet.domain.upkeep.maintenance import EntryAction, MaintenancePlan, find_lost
 from tests.domain.upkeep_samples import FACTS, NOW, SCHEMA, ago, applied, around, fact, proposal, rules
 
@@ -43,6 +44,22 @@ def test_a_fact_is_stale_from_the_day_it_was_not_verified_for_so_long(verified: 
     plan = refresh({"facts": [{"text": "x", "last_verified_at": verified}], "waiting": []})
     assert (plan.content["facts"] == []) is stale
     assert len(plan.content["waiting"]) == stale
+
+
+@pytest.mark.parametrize(
+    ("entries", "days"),
+    [
+        ([], None),
+        ([{"text": "x"}], None),
+        ([{"text": "x", "last_verified_at": ago(90)}], 10),
+        ([{"text": "x", "last_verified_at": ago(90), "expires_at": ago(-3)}], 3),
+        ([{"text": "x", "last_verified_at": ago(90)}, {"text": "y", "expires_at": ago(-30)}], 10),
+        ([{"text": "x", "last_verified_at": ago(100)}, {"text": "y", "expires_at": ago(0)}], None),
+    ],
+)
+def test_the_next_refresh_is_when_the_first_entry_expires_or_becomes_stale(entries: Any, days: int | None) -> None:
+    expected = None if days is None else NOW + timedelta(days=days)
+    assert next_refresh({"facts": entries, "waiting": []}, rules(FACTS), NOW) == expected
 
 
 def test_it_waits_as_a_proposal_that_would_put_it_back() -> None:

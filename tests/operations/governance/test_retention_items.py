@@ -16,8 +16,20 @@ from memnet.operations.replay.conflicts import discard_conflict
 from memnet.operations.replay.jobs import fail_replay
 from memnet.operations.replay.replays import create_conflict, replay_snapshot
 from tests.domain.replay_samples import details, proposal
+from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import Watched
-from tests.operations.retention_scenario import DAY, LEGAL, SCOPE, Between, Fails, RetentionWorld, StopsAt, key_of
+from tests.operations.retention_scenario import (
+    ALPHA,
+    DAY,
+    LEGAL,
+    SCOPE,
+    Between,
+    Fails,
+    RetentionWorld,
+    StopsAt,
+    key_of,
+    put,
+)
 from tests.services import service_of
 
 
@@ -253,3 +265,19 @@ async def test_a_concurrent_worker_finds_its_snapshot() -> None:
     for call in ("records.read", "records.write", "events.create"):
         await replay_snapshot(job, service_of(**world.ports(Between(call, world.retain)) | {"models": None}))
     assert await status(world, job) is ReplayStatus.SUCCEEDED
+
+
+@pytest.mark.parametrize("kind", ["snapshots", "jobs", "events", "audit"])
+async def test_the_run_reports_when_the_first_of_what_stays_expires(kind: str) -> None:
+    limits = Ceilings.model_validate({f"{kind}_max_days": 7})
+    world = RetentionWorld(catalog=replace(CATALOG, ceilings=limits))
+    await world.create_project()
+    await world.converse("s1")
+    await world.read_back("s1")
+    await world.event("e1")
+    began = world.clock.now()
+    world.clock.advance(DAY)
+    await world.change(ALPHA, put("/summary", "later"))
+    report = (await world.retain()).report
+    assert (report.next_due, report.waiting) == (began + timedelta(days=7), False)
+    await world.background.drain()

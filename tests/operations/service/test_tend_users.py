@@ -3,12 +3,13 @@
 import logging
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from memnet.domain.catalog.retention_policy import Ceilings
 from memnet.domain.core.access import Role
-from memnet.domain.core.errors import ErasureRunning, TenantEnded
+from memnet.domain.core.errors import DecryptionFailed, ErasureRunning, TenantEnded
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.events.event import Event, EventKey
@@ -17,7 +18,7 @@ from memnet.domain.governance.tenant_erasure import ended_name
 from memnet.domain.upkeep.marks import due_mark
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.legal_holds import place_hold, release_hold
-from memnet.operations.service.tend_users import BROKEN, apply_due, tend_user
+from memnet.operations.service.tend_users import BROKEN, POSTPONED, apply_due, tend_user
 from tests.domain.samples import CATALOG
 from tests.operations.upkeep_marks_scenario import DAY, UpkeepWorld
 
@@ -80,6 +81,20 @@ async def test_a_damaged_history_is_reported_and_nothing_is_signed(
     world.stored.drop(f"{ONE.prefix}documents/projects/alpha.json")
     assert (await tend_user(ONE, world.service))[BROKEN] == 1
     assert "history_verification_failed" in caplog.text
+
+
+class NoKey:
+    async def newest(self) -> Any:
+        raise DecryptionFailed
+
+
+async def test_without_a_signing_key_retention_continues_and_the_checkpoint_follows(world: UpkeepWorld) -> None:
+    await world.patch(ONE)
+    await event(world, "e1", "2025-01-01T00:00:00Z")
+    signing: Any = NoKey()
+    counts = await apply_due(ONE, replace(world.service, signing=signing))
+    assert (counts["removed"], counts[POSTPONED]) == (1, 1)
+    assert (await apply_due(ONE, world.service))["signed"] == 1
 
 
 async def test_an_erasure_is_no_damage(world: UpkeepWorld, caplog: pytest.LogCaptureFixture) -> None:
@@ -152,7 +167,7 @@ async def test_under_a_hold_a_user_is_looked_at_daily_and_nothing_is_removed(wor
     await event(world, "e1", "2025-01-01T00:00:00Z")
     target = HoldTarget("t1", "u1")
     await place_hold(target, "litigation", world.service, actor=ADMIN)
-    assert await apply_due(ONE, world.service) == {"on_hold": 1, "unchanged": 1}
+    assert +await apply_due(ONE, world.service) == {"on_hold": 1, "unchanged": 1}
     assert world.due() == [next_look(world, 1)]
     assert await world.service.events.get(EventKey(ONE, "e1")) is not None
     await release_hold(target, "settled", world.service, actor=ADMIN)
