@@ -20,6 +20,7 @@ from memnet.domain.core.user_item import ItemKind
 from memnet.domain.governance.erasure import fence_name
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
+from memnet.domain.upkeep.marks import changed_mark
 from memnet.operations.replay.snapshots import read_snapshot
 from memnet.stores import ErasureStore, FenceCheck, KeyRing, Vault
 from tests.domain.samples import CATALOG
@@ -274,9 +275,9 @@ async def test_a_snapshot_takes_one_look_at_the_fence_during_the_first_reads() -
     await world.store()
     replay = replay_key(SCOPE, SNAPSHOT.replay_id).blob_name
     [mark] = storage.storage.names("repairs/jobs/")
-    assert sorted(storage.waves[0]) == sorted(
-        f"get {name}" for name in (SNAPSHOT.key.blob_name, replay, fence_name(SCOPE))
-    )
+    read = [f"get {name}" for name in (SNAPSHOT.key.blob_name, replay, fence_name(SCOPE))]
+    changed = f"put {changed_mark(SCOPE, world.clock.now()).blob_name}"
+    assert sorted(storage.waves[0]) == sorted([*read, changed])
     assert storage.waves[1:] == [
         *([f"put {mark}"], [f"put {SNAPSHOT.key.blob_name}"], [f"get {replay}"], [f"put {replay}"])
     ]
