@@ -34,9 +34,9 @@ from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.sealing import KEY_BYTES, DataKey
 from memnet.operations.documents.outbox import SweepReport
 from memnet.ports import Page, StoreConflict, StoredBlob
-from memnet.stores import AuditLog, ListedDocument, Vault
+from memnet.stores import ListedDocument, Vault
 from tests.domain.rebuilding import rebuild
-from tests.operations.simulated_storage import REQUESTS, WRITES, Call, SimulatedBlobs, SimulatedLock, State, Stored
+from tests.operations.simulated_storage import REQUESTS, WRITES, Call, State, Stored, simulated_log
 from tests.services import service_of
 
 KEY = DocumentKey(UserScope("t", "u"), "n", "d.json")
@@ -86,17 +86,6 @@ class Task:
     call: Call | None = None
 
 
-def simulated_log(process: "Process", vault: Vault) -> AuditLog:
-    """The real AuditLog over simulated calls, with locks whose next holder the schedule chooses."""
-    # Imported by module so that a mutant can replace it.
-    real: Any = importlib.import_module("memnet.stores.audit_log").AuditLog
-    locks = collections.defaultdict[str, SimulatedLock](SimulatedLock)
-    kind = type("SimulatedLog", (real,), {"_lock": lambda log, folder: locks[folder]})
-    clock: Any = process
-    log: AuditLog = kind(SimulatedBlobs(clock), vault)
-    return log
-
-
 class Process:
     """One server process: the ports as it sees them, and the memory it loses with its life."""
 
@@ -105,7 +94,7 @@ class Process:
         self.cache: dict[str, StoredBlob] = {}
         ports: Any = self
         # The key is cached: reading it next to the document needs an event loop, which would choose the order itself.
-        self.audit = simulated_log(self, Vault(ports, ports, ports, ports, ports))
+        self.audit = simulated_log(ports, Vault(ports, ports, ports, ports, ports))
 
     # DocumentStore
     async def get(self, key: DocumentKey) -> StoredBlob | None:

@@ -1,5 +1,7 @@
 """A simulated storage: the rules of the real one, and calls whose order and fate a schedule chooses."""
 
+import collections
+import importlib
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +9,7 @@ from typing import Any
 
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.ports import Clock, ListedBlob, Page, StoreConflict, StoredBlob
-from memnet.stores import Blobs, FenceCheck
+from memnet.stores import AuditLog, Blobs, FenceCheck, Vault
 
 UNCONDITIONAL = StorageETag("*")
 WRITES = ("put", "create_log", "append")
@@ -123,3 +125,13 @@ class SimulatedLock:
 
     async def __aexit__(self, *_: object) -> None:
         self.is_held = False
+
+
+def simulated_log(clock: Clock, vault: Vault) -> AuditLog:
+    """The real AuditLog over simulated calls, with locks whose next holder the schedule chooses."""
+    # Imported by module so that a mutant can replace it.
+    real: Any = importlib.import_module("memnet.stores.audit_log").AuditLog
+    locks = collections.defaultdict[str, SimulatedLock](SimulatedLock)
+    kind = type("SimulatedLog", (real,), {"_lock": lambda log, folder: locks[folder]})
+    log: AuditLog = kind(SimulatedBlobs(clock), vault)
+    return log
