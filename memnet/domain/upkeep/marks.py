@@ -55,10 +55,14 @@ class ChangedMark:
         """The name of its blob."""
         return f"{changed_of(self.scope)}{self.hour}"
 
+    @property
+    def began(self) -> datetime:
+        """When its hour began."""
+        return datetime.strptime(self.hour, _HOUR).replace(tzinfo=UTC)
+
     def is_ready(self, now: datetime) -> bool:
         """Return whether every write that it announces has arrived or was refused."""
-        began = datetime.strptime(self.hour, _HOUR).replace(tzinfo=UTC)
-        return began + timedelta(hours=1) + SETTLE <= now
+        return self.began + timedelta(hours=1) + SETTLE <= now
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Append audit records from the documents' outboxes to audit/: after each commit, and after a crash."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -42,20 +42,25 @@ async def flush_outbox(key: DocumentKey, version: Envelope, service: Service) ->
         await _store_baselines(key, version, history, service)
 
 
-async def sweep_user(
-    scope: UserScope, service: Service, *, since: str = "", report: SweepReport | None = None
-) -> SweepReport:
-    """Append the records that crashed writers left in documents changed at `since` or later, and missing baselines.
+async def sweep_user(scope: UserScope, service: Service, *, report: SweepReport | None = None) -> SweepReport:
+    """Sweep all documents of a user, as `sweep_documents` does; continue the counts of `report`."""
+    found = [row.key async for row in rows(partial(service.documents.list, scope, ""))]
+    return await sweep_documents(scope, found, service, report=report)
 
-    Nothing is written for a document whose records are stored. Safe while writers and other sweepers run. Continues
-    the counts of `report`. Raises Unavailable: the documents cannot be listed.
+
+async def sweep_documents(
+    scope: UserScope, keys: Sequence[DocumentKey], service: Service, *, report: SweepReport | None = None
+) -> SweepReport:
+    """Append the records that crashed writers left in documents of a user, and store missing baselines.
+
+    Nothing is written for a document whose records are stored. Safe while writers and other sweepers run. Raises
+    Unavailable: the segments cannot be listed.
     """
     report = report or SweepReport()
     histories = await service.audit.histories(scope)
-    async for row in rows(partial(service.documents.list, scope, "")):
-        if row.summary.updated_at >= since:
-            report.listed += 1
-            await _sweep(row.key, histories, report, service)
+    for key in keys:
+        report.listed += 1
+        await _sweep(key, histories, report, service)
     return report
 
 

@@ -87,8 +87,9 @@ async def apply_retention(
     await retain_jobs(run, with_snapshot)
     await retain_events(run)
     await _retain_audit(run)
-    # Read again, so that a hold placed during the run is reported with the items that it kept.
-    covering = covering or await holds_covering(scope, service)
+    if not covering and any(tally.on_hold for tally in run.report.tallies.values()):
+        # A hold that was placed during the run is reported with the items that it kept.
+        covering = await holds_covering(scope, service)
     return AppliedRetention(to_text(moment), dry_run, covering, run.report)
 
 

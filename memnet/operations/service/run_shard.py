@@ -11,8 +11,10 @@ from types import MappingProxyType
 from memnet.domain.core.errors import ErasureRunning, InvalidCursor, MemnetError, TenantEnded
 from memnet.domain.core.job import Job
 from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.timestamps import to_text
 from memnet.domain.upkeep.marks import (
     SHARDS,
+    ChangedMark,
     DueMark,
     Work,
     day_of,
@@ -171,7 +173,10 @@ async def _serve(user: tuple[UserScope, Sequence[Mark]], *, work: Work, report: 
         if work is Work.ALL:
             await bounded(service.upkeep.add_due, [mark for mark in marks if isinstance(mark, DueMark)])
             return True
-        counts = await (tend_user if work is Work.CHANGED else apply_due)(scope, service)
+        if work is Work.CHANGED:
+            counts = await tend_user(scope, service, since=min(map(_began, marks)))
+        else:
+            counts = await apply_due(scope, service)
         report.counts += counts
         if counts[POSTPONED] or counts[BROKEN]:
             return False
@@ -192,6 +197,11 @@ async def _serve(user: tuple[UserScope, Sequence[Mark]], *, work: Work, report: 
         report.counts["failed"] += 1
         return False
     return True
+
+
+def _began(mark: Mark) -> str:
+    """Return when the hour of a changed mark began, in the form of memnet.domain.core.timestamps."""
+    return to_text(mark.began) if isinstance(mark, ChangedMark) else ""
 
 
 async def _list_changed(run: ShardRun, service: Service) -> Page[Mark]:

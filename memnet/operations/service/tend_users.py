@@ -12,13 +12,13 @@ from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.freshness import next_refresh
 from memnet.domain.upkeep.maintenance import profiles_maintaining
 from memnet.domain.upkeep.marks import day_after, due_mark
-from memnet.operations.documents.outbox import sweep_user
-from memnet.operations.governance.legal_holds import holds_covering
+from memnet.operations.documents.outbox import sweep_documents
 from memnet.operations.governance.retention import apply_retention
 from memnet.operations.history.sign_checkpoints import Signed, sign_checkpoint
 from memnet.operations.upkeep import MaintenanceResult, Outcome, compact_document, refresh_document
 from memnet.paging import rows
 from memnet.service import Service
+from memnet.stores import ListedDocument
 
 POSTPONED, BROKEN = "postponed", "broken"
 """Counts of work that a later run must repeat: another writer or a failure came between, or stored bytes are damaged.
@@ -29,18 +29,19 @@ Maintain = Callable[..., Awaitable[Sequence[MaintenanceResult]]]
 log = logging.getLogger(__name__)
 
 
-async def tend_user(scope: UserScope, service: Service) -> Counter[str]:
-    """Do what follows from the changes of a user, and return the counts of it.
+async def tend_user(scope: UserScope, service: Service, *, since: str = "") -> Counter[str]:
+    """Do what follows from the changes of a user at `since` or later, and return the counts of it.
 
     Appends the audit records that crashed writers left, compacts the documents, signs a checkpoint, and creates a due
     mark for tomorrow: `apply_due` then finds out when something of the user expires. Safe with concurrent writers and
     runs. Raises ErasureRunning, TenantEnded, VaultUnavailable, CatalogConflict, Unavailable.
     """
-    if not await service.upkeep.has_data(scope):
+    listed = await _documents(scope, service)
+    if not listed and not await service.upkeep.has_data(scope):
         # The mark of a write that was refused.
         return Counter()
     await service.upkeep.add_due(due_mark(scope, service.clock.now() + TOMORROW))
-    return await _follow_up(scope, service)
+    return await _follow_up(scope, [row for row in listed if row.summary.updated_at >= since], service)
 
 
 async def apply_due(scope: UserScope, service: Service) -> Counter[str]:
@@ -50,19 +51,18 @@ async def apply_due(scope: UserScope, service: Service) -> Counter[str]:
     day after something of what stays expires; for tomorrow under a legal hold, and while something expired cannot be
     deleted yet. Raises as `tend_user`; HistoryCorrupt: a legal hold cannot be read.
     """
-    if not await service.upkeep.has_data(scope):
+    listed = await _documents(scope, service)
+    if not listed and not await service.upkeep.has_data(scope):
         return Counter()
     now = service.clock.now()
-    counts, dues = await _follow_up(scope, service), list[datetime]()
-    if await holds_covering(scope, service):
-        counts["on_hold"] += 1
-        dues.append(now)
-    else:
-        report = (await apply_retention(scope, service, as_of=None, dry_run=False)).report
-        counts["removed"] += sum(tally.removed for tally in report.tallies.values())
-        counts["unreadable"] += report.unreadable.total()
-        dues += [at for at in (now if report.waiting else None, report.next_due) if at is not None]
-    for key in await _maintained(scope, service):
+    counts, dues = await _follow_up(scope, listed, service), list[datetime]()
+    applied = await apply_retention(scope, service, as_of=None, dry_run=False)
+    report = applied.report
+    counts["on_hold"] += bool(applied.holds)
+    counts["removed"] += sum(tally.removed for tally in report.tallies.values())
+    counts["unreadable"] += report.unreadable.total()
+    dues += [at for at in (now if report.waiting or applied.holds else None, report.next_due) if at is not None]
+    for key in _maintained(listed, service):
         results = await _maintain(key, refresh_document, counts, service)
         dues += _dues(key, results, now, service)
     if dues:
@@ -70,11 +70,11 @@ async def apply_due(scope: UserScope, service: Service) -> Counter[str]:
     return counts
 
 
-async def _follow_up(scope: UserScope, service: Service) -> Counter[str]:
-    """Copy records, compact the documents, and sign a checkpoint of the result."""
-    swept = await sweep_user(scope, service)
+async def _follow_up(scope: UserScope, listed: Sequence[ListedDocument], service: Service) -> Counter[str]:
+    """Append records, compact the documents, and sign a checkpoint of the result."""
+    swept = await sweep_documents(scope, [row.key for row in listed], service)
     counts = Counter({POSTPONED: swept.postponed, BROKEN: swept.broken})
-    for key in await _maintained(scope, service):
+    for key in _maintained(listed, service):
         await _maintain(key, compact_document, counts, service)
     counts[await _sign(scope, service)] += 1
     return counts
@@ -96,10 +96,13 @@ async def _sign(scope: UserScope, service: Service) -> str:
     return POSTPONED if signed is Signed.POSTPONED else signed.value
 
 
-async def _maintained(scope: UserScope, service: Service) -> Sequence[DocumentKey]:
-    """Return the user's documents that have upkeep rules."""
-    listed = [row async for row in rows(partial(service.documents.list, scope, "")) if not row.summary.deleted]
-    return [row.key for row in listed if profiles_maintaining(service.catalog, row.key)]
+async def _documents(scope: UserScope, service: Service) -> Sequence[ListedDocument]:
+    return [row async for row in rows(partial(service.documents.list, scope, ""))]
+
+
+def _maintained(listed: Sequence[ListedDocument], service: Service) -> Sequence[DocumentKey]:
+    """Return the documents that exist and have upkeep rules."""
+    return [row.key for row in listed if not row.summary.deleted and profiles_maintaining(service.catalog, row.key)]
 
 
 async def _maintain(

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from memnet.adapters.memory.blob_storage import MemoryBlobStorage
 from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.scope import DocumentKey
-from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import audit_segments, envelope
 from memnet.operations.documents.outbox import SweepReport, flush_outbox, sweep_user
 from memnet.stores import Blobs, ErasureStore, read_records
@@ -35,8 +33,8 @@ async def left_behind(service: Service, count: int, key: DocumentKey = ALPHA) ->
     return result
 
 
-async def sweep(service: Service, since: str = "") -> SweepReport:
-    return await sweep_user(SCOPE, service_of(**service.ports()), since=since)
+async def sweep(service: Service) -> SweepReport:
+    return await sweep_user(SCOPE, service_of(**service.ports()))
 
 
 async def check_history(service: Service, changes: int, key: DocumentKey = ALPHA) -> None:
@@ -180,15 +178,6 @@ async def test_a_sweep_and_writers_may_run_at_the_same_time(service: Any) -> Non
     await check_history(service, 4)
     again = await service.patch(note("note 0"), idempotency_key="key-1")
     assert (again.replayed, again.sequence) == (True, 1)
-
-
-async def test_documents_that_have_not_changed_since_are_left_alone(service: Any) -> None:
-    await left_behind(service, 1)
-    service.clock.advance(timedelta(hours=1))
-    since = to_text(service.clock.now())
-    await left_behind(service, 1, BETA)
-    assert await sweep(service, since) == SweepReport(listed=1, swept=1)
-    assert await sweep(service) == SweepReport(listed=2, swept=2)
 
 
 async def test_a_sweep_stores_the_baselines_that_crashed_writers_left(

@@ -15,12 +15,12 @@ from memnet.domain.core.user_item import ItemKind
 from memnet.domain.events.event import Event, EventKey
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.governance.tenant_erasure import ended_name
-from memnet.domain.upkeep.marks import due_mark
+from memnet.domain.upkeep.marks import Work, due_mark
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.legal_holds import place_hold, release_hold
 from memnet.operations.service.tend_users import BROKEN, POSTPONED, apply_due, tend_user
 from tests.domain.samples import CATALOG
-from tests.operations.upkeep_marks_scenario import DAY, UpkeepWorld
+from tests.operations.upkeep_marks_scenario import DAY, READY, UpkeepWorld
 
 ONE = UserScope("t1", "u1")
 ADMIN = Actor("svc-privacy", frozenset({Role.ADMIN}))
@@ -58,6 +58,23 @@ async def test_the_records_that_a_crashed_writer_left_are_copied(world: UpkeepWo
     world.service.audit._flushed.clear()
     await tend_user(ONE, world.service)
     assert list(world.stored.names(f"{ONE.prefix}audit/")) == [name]
+
+
+async def test_only_the_documents_that_changed_since_the_mark_are_looked_at(world: UpkeepWorld) -> None:
+    await world.patch(ONE)
+    world.clock.advance(READY)
+    await world.run(Work.CHANGED)
+    [alpha] = world.stored.names(f"{ONE.prefix}audit/")
+    await world.patch(ONE, path="beta.json")
+    [beta] = set(world.stored.names(f"{ONE.prefix}audit/")) - {alpha}
+    for name in (alpha, beta):
+        world.stored.drop(name)
+    world.service.audit._flushed.clear()
+    world.clock.advance(READY)
+    await world.run(Work.CHANGED)
+    assert list(world.stored.names(f"{ONE.prefix}audit/")) == [beta]
+    await apply_due(ONE, world.service)
+    assert set(world.stored.names(f"{ONE.prefix}audit/")) == {alpha, beta}
 
 
 async def test_its_documents_are_compacted(world: UpkeepWorld) -> None:
