@@ -59,10 +59,8 @@ class StoredHistory:
         It is the one next to the first segment. If retention has removed that one, it is the baseline of the segment's
         only record.
         """
-        after = self.begins + 1
-        return (
-            after if self.begins > 1 and self.begins not in self.baselines and after in self.baselines else self.begins
-        )
+        begins, after = self.begins, self.begins + 1
+        return after if begins > 1 and begins not in self.baselines and after in self.baselines else begins
 
 
 @dataclass(slots=True, eq=False)

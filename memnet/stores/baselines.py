@@ -94,8 +94,8 @@ async def derive_baseline(
 ) -> Baseline:
     """Return the baseline of the segment that begins with change `first`, from the baseline before it and the records.
 
-    The record after it confirms the result, or the document if it has no later change. Nothing is written. Raises as `read_history`; HistoryCorrupt: the records
-    do not verify.
+    The record after it confirms the result, or the document if it has no later change. Nothing is written. Raises as
+    `read_history`; HistoryCorrupt: the records do not verify.
     """
     before, records = await read_history(key.scope, current, first - 1, history=history, audit=audit)
     fold = Fold(current.doc_id) if before is None else before.fold()
