@@ -72,13 +72,35 @@ async def test_a_quiet_history_without_an_older_version_is_not_read() -> None:
     assert {name for name in calls if name.startswith("audit.")} == {"audit.histories"}
 
 
-async def test_a_deletion_expires_by_the_rule_of_the_change_before_it() -> None:
-    """It names no profile; the baseline before it says which rule applies, also after all older records are gone."""
-    world = await quiet()
+def with_long_rule(world: RetentionWorld) -> None:
+    """Add a profile that keeps records for 1000 days; the other keeps them for 365."""
     short = world.catalog.profiles["project-copilot-v1"]
     rules = short.retention_rules.model_copy(update={"audit_days": 1000})
     long = short.model_copy(update={"profile_id": "long-v1", "retention_rules": rules})
     world.catalog = replace(world.catalog, profiles={**world.catalog.profiles, "long-v1": long})
+
+
+async def test_a_newest_record_that_outlasts_the_shortest_rule_is_due_when_it_expires() -> None:
+    world = await quiet()
+    with_long_rule(world)
+    etag = (await stored_version(world, ALPHA)).commit.etag
+    command = replace(world.live_command(ALPHA, etag, put("/summary", "third")), profile_id="long-v1")
+    await patch_document(command, service_of(**world.writing() | {"catalog": world.catalog}))
+    await world.background.drain()
+    changed = world.clock.now()
+    world.clock.advance(400 * DAY)
+    await world.retain()
+    assert (await world.retain()).report.next_due == changed + 1000 * DAY
+    assert await history_of(world) == ([3], {3})
+    world.clock.advance(600 * DAY)
+    await world.retain()
+    assert await history_of(world) == ([3], {4})
+
+
+async def test_a_deletion_expires_by_the_rule_of_the_change_before_it() -> None:
+    """It names no profile; the baseline before it says which rule applies, also after all older records are gone."""
+    world = await quiet()
+    with_long_rule(world)
     current = await stored_version(world, ALPHA)
     precondition = IfMatch(current.commit.etag)
     command = DeleteDocument(key=ALPHA, actor=LIVE, precondition=precondition, idempotency_key="delete")
@@ -113,7 +135,8 @@ async def test_the_next_change_continues_from_the_baseline_and_is_read_like_any_
     world.clock.advance(100 * DAY)
     await world.retain()
     await world.change(ALPHA, put("/summary", "third"))
-    assert (await sweep_user(SCOPE, world.service)).baselines == 0
+    report = await sweep_user(SCOPE, world.service)
+    assert (report.baselines, report.broken) == (0, 0)
     assert await history_of(world) == ([2, 3], {3})
     for seen in world.seen:
         assert (await get_document(ALPHA, world.service, as_of=seen.change_id)).document == seen.data
