@@ -1,6 +1,7 @@
 """The audit records: segments below audit/{doc_id}/, append blobs that are named by their first change.
 
-Next to each segment but the first lies a derived baseline: the document as the change before the segment left it.
+Next to each segment but the first lies a derived baseline: the document as the change before the segment left it. The
+newest change has one, too, once retention has removed the version before it.
 """
 
 import asyncio
@@ -50,6 +51,16 @@ class StoredHistory:
     def begins(self) -> int:
         """The first change that has a record; 1 if nothing is stored."""
         return next(iter(self.segments), 1)
+
+    @property
+    def base(self) -> int:
+        """The baseline that the history begins with, by the first change after it; 1 if no record was removed.
+
+        It is the one next to the first segment. If retention has removed that one, it is the baseline of the segment's
+        only record.
+        """
+        begins, after = self.begins, self.begins + 1
+        return after if begins > 1 and begins not in self.baselines and after in self.baselines else begins
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,7 @@ from memnet.domain.catalog.retention_policy import ruled_by
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import DocumentKey, UserScope
-from memnet.domain.documents.audit_record import BrokenChain, Fold
+from memnet.domain.documents.audit_record import BrokenChain, Fold, check_head
 from memnet.domain.documents.audit_values import SALT_BYTES
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.history import baseline as baselines
@@ -78,12 +78,14 @@ async def read_history(
 ) -> tuple[Baseline | None, AsyncIterator[Record]]:
     """Return the newest baseline before change `sequence`, and the records after it, unsealed, up to the current one.
 
-    Without a baseline the records begin with the document's first. Raises, as does the iterator, VaultUnavailable,
+    Without a baseline the records begin with the document's first. If the history begins with the baseline of its first
+    record, they begin with that record, which confirms it. Raises, as does the iterator, VaultUnavailable,
     Unavailable; HistoryCorrupt: a record is missing or has other bytes than were written, or a baseline is missing.
     """
-    known = [first for first in history.baselines if first <= sequence]
-    baseline = await read_baseline(scope, current.doc_id, max(known), audit=audit) if known else None
-    first = 1 if baseline is None else baseline.sequence + 1
+    known = (first for first in history.baselines if history.begins <= first <= sequence)
+    newest = max(known, default=history.base)
+    baseline = await read_baseline(scope, current.doc_id, newest, audit=audit) if newest > 1 else None
+    first = 1 if baseline is None else min(newest, sequence)
     return baseline, stream_records(scope, current, first, current.commit.sequence, audit=audit, history=history)
 
 
@@ -92,8 +94,8 @@ async def derive_baseline(
 ) -> Baseline:
     """Return the baseline of the segment that begins with change `first`, from the baseline before it and the records.
 
-    The record after it confirms the result. Nothing is written. Raises as `read_history`; HistoryCorrupt: the records
-    do not verify.
+    The record after it confirms the result, or the document if it has no later change. Nothing is written. Raises as
+    `read_history`; HistoryCorrupt: the records do not verify.
     """
     before, records = await read_history(key.scope, current, first - 1, history=history, audit=audit)
     fold = Fold(current.doc_id) if before is None else before.fold()
@@ -109,6 +111,8 @@ async def derive_baseline(
             profile_id = ruled_by(record, profile_id)
             if version.sequence == first - 1:
                 found = baseline_of(key, version, profile_id)
+        if fold.sequence < first:
+            check_head(fold, current)
     except BrokenChain as error:
         raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
     except (KeyError, TypeError) as error:

@@ -24,6 +24,18 @@ async def retain(world: World, key: DocumentKey, sequence: int) -> None:
             await world.audit.delete(key.scope, doc_id, first, baseline=True)
 
 
+async def retain_newest(world: World, key: DocumentKey) -> Baseline:
+    """Remove all records but the newest, and what its change removed: the history begins with its own baseline."""
+    last = (await stored_version(world, key)).commit.sequence
+    await retain(world, key, last - 1)
+    current = await stored_version(world, key)
+    history = await world.audit.history(key.scope, current.doc_id)
+    baseline = await derive_baseline(key, current, last + 1, history=history, audit=world.audit)
+    await store_baseline(baseline, audit=world.audit)
+    await world.audit.delete(key.scope, current.doc_id, last, baseline=True)
+    return baseline
+
+
 async def split(world: World, key: DocumentKey, first: int) -> Baseline:
     """Let a segment begin with that change, as with the first of a month, and store its baseline."""
     current = await stored_version(world, key)

@@ -322,6 +322,26 @@ async def test_histories_are_listed_by_document_with_segments_and_baselines(audi
     assert StoredHistory({7: ""}, frozenset()).segment_of(6) is None
 
 
+@pytest.mark.parametrize(
+    ("firsts", "baselines", "base"),
+    [
+        ([], [], 1),
+        ([1], [2], 1),
+        ([7], [7], 7),
+        ([7, 9], [7, 9], 7),
+        ([7], [8], 8),
+        ([7, 8], [8], 8),
+        ([7], [7, 8], 7),
+        ([7, 9], [9], 7),
+        ([7], [], 7),
+    ],
+)
+def test_a_history_begins_with_the_baseline_before_or_of_its_first_record(
+    firsts: list[int], baselines: list[int], base: int
+) -> None:
+    assert StoredHistory(dict.fromkeys(firsts, ""), frozenset(baselines)).base == base
+
+
 @pytest.mark.parametrize("neighbour", [UserScope("t1", "u10"), UserScope("t10", "u1"), UserScope("t1", "u")])
 async def test_neighbours_do_not_meet(audit: Any, neighbour: Any) -> None:
     (version,) = versions(1)

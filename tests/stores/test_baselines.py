@@ -82,6 +82,25 @@ async def test_one_is_derived_from_the_one_before_or_from_the_beginning(service:
     assert await derived(service, 9) == expected
 
 
+async def test_the_newest_changes_own_is_derived_and_confirmed_by_the_document(service: Any) -> None:
+    await service.count_up(SMALL + 1)
+    expected = await folded(service, 5)
+    assert await derived(service, 6) == expected
+    await store_baseline(expected, audit=service.audit)
+    for first in (1, 5):
+        await service.audit.delete(SCOPE, expected.doc_id, 1)
+        await service.audit.delete(SCOPE, expected.doc_id, first, baseline=True)
+    assert await derived(service, 6) == expected
+    head = await service.head()
+    history = await service.audit.history(SCOPE, head.doc_id)
+    other = replace(head, content={**head.content, "summary": "forged"})
+    with pytest.raises(HistoryCorrupt) as caught:
+        await derive_baseline(ALPHA, other, 6, history=history, audit=service.audit)
+    assert caught.value.details["reason"] == "the document's content is not what its records give"
+    with pytest.raises(HistoryCorrupt):
+        await derived(service, 5)
+
+
 async def test_a_baseline_of_another_document_is_refused(service: Any) -> None:
     await service.count_up(2 * SMALL + 1)
     doc_id = (await service.head()).doc_id

@@ -179,11 +179,11 @@ class Fold:
     created_sequence: int = 0
     state: Json = None
     is_vouched: bool = True
-    """False after a baseline, until the next record confirms it."""
+    """False after a baseline, until its own record or the next one confirms it."""
     _content: bytes | None = None
 
     def take(self, record: Record) -> Version:
-        """Apply the next record and return the version. Raises BrokenChain."""
+        """Apply the next record, or compare a baseline with its own; return the version. Raises BrokenChain."""
         expected = change_id(self.doc_id, self.sequence + 1)
         try:
             return self._take(record, expected)
@@ -191,6 +191,8 @@ class Fold:
             raise BrokenChain(expected, "the record lacks a member or has one of another type") from error
 
     def _take(self, record: Record, expected: str) -> Version:
+        if not self.is_vouched and record["sequence"] == self.sequence:
+            return self._confirm(record, change_id(self.doc_id, self.sequence))
         own = record["change_id"], record["doc_id"], record["sequence"]
         _require(
             own == (expected, self.doc_id, self.sequence + 1),
@@ -210,6 +212,16 @@ class Fold:
         self.is_vouched = True
         if self.etag is None:
             self.created_at, self.created_sequence = record["timestamp"], self.sequence
+        return self._version(record)
+
+    def _confirm(self, record: Record, own: str) -> Version:
+        _require(record["change_id"] == own and record["doc_id"] == self.doc_id, own, "the record is another's")
+        _require(record_hash(record) == self.previous_hash, own, "the record is not that of the baseline")
+        _check_values(record, own)
+        _require(record["content_hash"] == self.content_hash, own, "the baseline's content is not the record's")
+        _require(self.etag in (None, record["post_etag"]), own, "the baseline's ETag is not the record's")
+        self.is_vouched = True
+        self._content = None if self.content_hash == NO_CONTENT_HASH else canonical(self.state)
         return self._version(record)
 
     def _apply(self, record: Record, expected: str) -> None:

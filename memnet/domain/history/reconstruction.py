@@ -52,7 +52,7 @@ class VersionAt:
     """Finds the version of a document at a moment: give it the records after a baseline in order, until it is found."""
 
     def __init__(self, moment: Moment, current: Envelope, baseline: Baseline | None, *, begins: int = 1) -> None:
-        """Begin with `baseline`, if any; `begins` is the first change that has a record. Raises HistoryCorrupt."""
+        """Begin with `baseline`, if any; `begins` is the first change after the oldest one. Raises HistoryCorrupt."""
         self._moment, self._current, self._begins = moment, current, begins
         self._newest = None if baseline is None else baseline.version()
         try:

@@ -97,13 +97,19 @@ async def _sweep(
 
 async def _store_baselines(key: DocumentKey, current: Envelope, history: StoredHistory, service: Service) -> int:
     """Store the baselines that segments lack, the oldest first; return how many."""
-    # A history that retention has shortened begins with a segment that has its baseline. Segments that begin after this
-    # version are the concern of those who write them.
-    begun = [first for first in history.segments if 1 < first <= current.commit.sequence]
+    # The first segment has no records before it to derive a baseline from. Segments that begin after this version are
+    # the concern of those who write them.
+    begun = [first for first in history.segments if history.begins < first <= current.commit.sequence]
     missing = [first for first in begun if first not in history.baselines]
     for first in missing:
-        baseline = await derive_baseline(key, current, first, history=history, audit=service.audit)
-        await store_baseline(baseline, audit=service.audit)
+        try:
+            baseline = await derive_baseline(key, current, first, history=history, audit=service.audit)
+        except HistoryCorrupt:
+            # Unless a retention run has stored it, and removed the baseline that it is derived from.
+            if await service.audit.read_baseline(key.scope, current.doc_id, first) is None:
+                raise
+        else:
+            await store_baseline(baseline, audit=service.audit)
         history = history.with_baseline(first)
     return len(missing)
 

@@ -41,14 +41,14 @@ async def _version_at(key: DocumentKey, stored: StoredBlob, moment: Moment, serv
     try:
         begins = _segment_at(moment, current, history)
         baseline, records = await read_history(key.scope, current, begins, history=history, audit=service.audit)
-        search = VersionAt(moment, current, baseline, begins=history.begins)
+        search = VersionAt(moment, current, baseline, begins=history.base)
         async for record in records:
             if search.take(record):
                 break
         return search.view()
     except HistoryCorrupt:
-        # Unless a retention run has removed records meanwhile.
-        if (await service.audit.history(key.scope, current.doc_id)).begins == history.begins:
+        # Unless a retention run has removed records or a baseline meanwhile.
+        if await service.audit.history(key.scope, current.doc_id) == history:
             raise
         raise Unavailable(dependency="blob_storage") from None
 

@@ -170,15 +170,15 @@ async def _records(current: Envelope, chain: Chain, audit: AuditLog) -> AsyncIte
         raise Unavailable(REMOVED)
     try:
         if history.begins > 1:
-            baseline = await read_baseline(scope, doc_id, history.begins, audit=audit)
+            baseline = await read_baseline(scope, doc_id, history.base, audit=audit)
             if baseline is None:
-                raise HistoryCorrupt(change_id=current.change_id(history.begins - 1))
+                raise HistoryCorrupt(change_id=current.change_id(history.base - 1))
             yield chain.begin(baseline)
-        first, last = chain.fold.sequence + 1, current.commit.sequence
+        first, last = history.begins, current.commit.sequence
         async for record in stream_records(scope, current, first, last, audit=audit, history=history):
             yield chain.add(record)
     except HistoryCorrupt:
-        if (await audit.history(scope, doc_id)).begins == history.begins:
+        if await audit.history(scope, doc_id) == history:
             raise
         raise Unavailable(REMOVED) from None
 

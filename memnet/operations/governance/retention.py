@@ -1,7 +1,8 @@
 """Apply the retention rules to one user or to all, and shorten the histories of documents.
 
 A history is shortened from its beginning, by segments whose month (UTC) has ended and whose records have all expired.
-The newest record of a document stays; it gets a segment of its own if all the others of its segment have expired.
+The newest record of a document stays; it gets a segment of its own if all the others of its segment have expired. Once
+it has expired, too, the baseline before it is replaced with its own: nothing is left of what the change removed.
 """
 
 import logging
@@ -131,8 +132,10 @@ class _Shortening:
     history: StoredHistory
     firsts: Sequence[int]
     """The first changes of the segments that go, oldest first, and of the one that the history then begins with."""
+    newest_expired: bool
+    """Whether the newest record has expired, too: its own baseline replaces the one before it."""
     missing: Sequence[Baseline]
-    """The baselines of these segments that are not stored."""
+    """The baselines that the history needs meanwhile and afterwards, as far as they are not stored."""
 
     @property
     def begins(self) -> int:
@@ -143,6 +146,11 @@ class _Shortening:
     def expired(self) -> Sequence[range]:
         """The changes of each segment that goes."""
         return [range(first, following) for first, following in pairwise(self.firsts)]
+
+    @property
+    def replaced(self) -> Sequence[int]:
+        """The baseline that goes although its segment stays."""
+        return [self.begins] if self.newest_expired else []
 
 
 async def _retain_audit(run: RetentionRun) -> None:
@@ -178,9 +186,10 @@ async def _decide(key: DocumentKey, histories: Mapping[str, StoredHistory], run:
         else:
             history = await run.service.audit.history(run.scope, current.doc_id)
         try:
-            firsts = await _expired(current, history, run)
-            missing = await _verify(key, current, history, firsts, run)
-            return _Shortening(key, stored, current, history, firsts, missing)
+            firsts, newest_expired = await _expired(current, history, run)
+            kept = [*firsts[1:], current.commit.sequence + 1] if newest_expired else firsts[1:]
+            missing = await _verify(key, current, history, kept, run)
+            return _Shortening(key, stored, current, history, firsts, newest_expired, missing)
         except HistoryCorrupt:
             # Unless an erasure, a writer or another run has changed the segments since they were listed.
             await run.service.documents.check(run.scope)
@@ -189,8 +198,12 @@ async def _decide(key: DocumentKey, histories: Mapping[str, StoredHistory], run:
             before = history
 
 
-async def _expired(current: Envelope, history: StoredHistory, run: RetentionRun) -> Sequence[int]:
-    """Return the first changes of the segments that go, and that of the segment that stays. Raises HistoryCorrupt."""
+async def _expired(current: Envelope, history: StoredHistory, run: RetentionRun) -> tuple[Sequence[int], bool]:
+    """Return the first changes of the segments that go and that of the one that stays, and whether the newest expired.
+
+    It has not if there is no version before it: the history begins with its baseline, or has one record. Raises
+    HistoryCorrupt, VaultUnavailable, Unavailable.
+    """
     last = current.commit.sequence
     waiting = batches(current.commit.position, current.commit.outbox)
     started = dict(history.segments) | {one.position.first: one.started for one in waiting if one.position.offset == 0}
@@ -198,16 +211,18 @@ async def _expired(current: Envelope, history: StoredHistory, run: RetentionRun)
     if current.commit.position.first not in firsts:
         raise HistoryCorrupt("A segment of the audit log is missing.", change_id=current.change_id(last))
     candidates = [one for one in firsts if run.policy.may_have_expired(started[one], run.as_of)]
-    until = next((one for one in firsts if one not in candidates), last)
-    if until in firsts:
+    begins, base, profile_id = firsts[0], history.base, None
+    if last < base or last == 1:
+        return firsts, False
+    until = next((one for one in firsts if one not in candidates), last + 1)
+    if until <= last:
         run.report.expires(run.policy.may_expire_at(started[until]))
-    begins, profile_id = firsts[0], None
     if 1 < begins < until:
-        baseline = await read_baseline(run.scope, current.doc_id, begins, audit=run.service.audit)
+        baseline = await read_baseline(run.scope, current.doc_id, base, audit=run.service.audit)
         if baseline is None:
-            raise HistoryCorrupt("A baseline of the document is missing.", change_id=current.change_id(begins - 1))
+            raise HistoryCorrupt("A baseline of the document is missing.", change_id=current.change_id(base - 1))
         profile_id = baseline.profile_id
-    stays = begins
+    stays = following = begins
     async for record in stream_stored_records(
         run.scope, current, begins, until - 1, audit=run.service.audit, history=history
     ):
@@ -218,19 +233,19 @@ async def _expired(current: Envelope, history: StoredHistory, run: RetentionRun)
         following = record["sequence"] + 1
         if following in firsts or following == last:
             stays = following
-    return [*(one for one in firsts if one < stays), stays]
+    return [*(one for one in firsts if one < stays), stays], following > last
 
 
 async def _verify(
-    key: DocumentKey, current: Envelope, history: StoredHistory, firsts: Sequence[int], run: RetentionRun
+    key: DocumentKey, current: Envelope, history: StoredHistory, kept: Sequence[int], run: RetentionRun
 ) -> Sequence[Baseline]:
-    """Derive each baseline from the records that go; return those that are not stored.
+    """Derive the baselines of these segments from the records before; return those that are not stored.
 
     Raises VaultUnavailable, Unavailable; HistoryCorrupt: the records do not verify, or give another baseline than the
     stored one.
     """
-    verified, missing, audit = {firsts[0]}, list[Baseline](), run.service.audit
-    for first in firsts[1:]:
+    verified, missing, audit = {history.base}, list[Baseline](), run.service.audit
+    for first in kept:
         known = StoredHistory(history.segments, history.baselines & verified)
         derived = await derive_baseline(key, current, first, history=known, audit=audit)
         stored = await read_baseline(run.scope, current.doc_id, first, audit=audit)
@@ -244,7 +259,7 @@ async def _verify(
 
 
 async def _shorten(found: _Shortening, run: RetentionRun) -> None:
-    """Delete the segments that go, oldest first, and then the baselines older than the history."""
+    """Delete the segments that go, oldest first, and then the baselines that the history does not begin with."""
     tally, audit = run.report.tallies["audit"], run.service.audit
     tally.retained += found.current.commit.sequence + 1 - found.begins
     begins, is_ready = found.firsts[0], False
@@ -260,8 +275,18 @@ async def _shorten(found: _Shortening, run: RetentionRun) -> None:
             begins = changes.stop
         return batch if is_ready else ()
 
+    async def replace_baseline(batch: Sequence[int], known_at: datetime) -> Sequence[int]:
+        nonlocal is_ready
+        if batch[0] != begins:
+            return ()
+        is_ready = is_ready or await _prepare(found, run)
+        for first in batch if is_ready else ():
+            await audit.delete(run.scope, found.current.doc_id, first, known_at=known_at, baseline=True)
+        return batch if is_ready else ()
+
     deleted = await delete_expired(found.expired, remove, tally, run=run, count=len)
-    run.report.baselines += bool(deleted)
+    replaced = await delete_expired(found.replaced, replace_baseline, tally, run=run)
+    run.report.baselines += bool(deleted or replaced)
     stored = found.history.baselines | {one.sequence + 1 for one in found.missing if is_ready}
     older = sorted(first for first in stored if first < begins)
     known_at = run.service.clock.now()

@@ -225,8 +225,8 @@ async def _baseline(doc_id: str, history: StoredHistory, run: _Run) -> tuple[Bas
     """Return the baseline that the history begins with, unsealed if possible, or the fault if it cannot be read."""
     if history.begins == 1:
         return None, None
-    name = change_id(doc_id, history.begins - 1)
-    data = await run.audit.read_baseline(run.scope, doc_id, history.begins)
+    name = change_id(doc_id, history.base - 1)
+    data = await run.audit.read_baseline(run.scope, doc_id, history.base)
     if data is None:
         return None, f"{name}: the history begins after it, and its baseline is missing"
     found = baselines.load(data)

@@ -79,6 +79,23 @@ def test_a_chain_from_a_baseline_differs_only_in_older_requests() -> None:
     assert chain.envelope({}, START).commit.receipts == whole.envelope({}, START).commit.receipts[3:]
 
 
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_chain_from_the_newest_records_own_baseline_ends_at_the_same_version(deleted: bool) -> None:
+    made = history(2, deleted=deleted)
+    fold, whole, chain = Fold("doc-1"), Chain(KEY, "doc-1"), Chain(KEY, "doc-1")
+    versions = [fold.take(record) for record in made.records]
+    for record in made.records:
+        whole.read(record_bytes(record))
+    chain.read(baselines.dump(baseline_of(KEY, versions[-1], None)))
+    with pytest.raises(BrokenChain, match="the record is missing"):
+        chain.row()
+    chain.read(record_bytes(made.records[-1]))
+    assert (chain.document(), chain.records) == (whole.document(), 2)
+    assert chain.envelope({}, START).commit.receipts == whole.envelope({}, START).commit.receipts[-1:]
+    with pytest.raises(BrokenChain, match="out of order"):
+        chain.read(record_bytes(made.records[-1]))
+
+
 def test_a_baseline_must_come_first_and_be_of_the_document() -> None:
     made = history()
     fold = Fold("doc-1")

@@ -6,16 +6,18 @@ from typing import Any
 import orjson
 import pytest
 
-from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, VersionNotFound
 from memnet.domain.core.scope import DocumentKey, ETag
-from memnet.domain.documents.audit_record import Fold
+from memnet.domain.documents.audit_record import BrokenChain, Fold
+from memnet.domain.documents.audit_values import AuditRecordLocation, seal
 from memnet.domain.documents.envelope import load, visible
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history.baseline import Baseline, baseline_of
 from memnet.domain.history.reconstruction import Moment, VersionAt
+from memnet.domain.sealing.sealing import DataKey
 from tests.domain.rebuilding import rebuild
-from tests.domain.samples import KEY, SCOPE, History, op
+from tests.domain.samples import KEY, SCOPE, History, altered, op
 
 
 def life() -> History:
@@ -37,6 +39,7 @@ def life() -> History:
 LIFE = life()
 HEAD = load(LIFE.versions[-1])
 COUNT = len(LIFE.records)
+PLACE = AuditRecordLocation(SCOPE, f"doc-1-{COUNT:012d}")
 
 
 def at(number: int) -> Baseline:
@@ -46,8 +49,13 @@ def at(number: int) -> Baseline:
     return baseline_of(KEY, version, "p")
 
 
+def after(number: int) -> Any:
+    """The records that confirm a baseline: those after it, or its own if it is the newest."""
+    return LIFE.records[min(number, COUNT - 1) :]
+
+
 def rebuilt(baseline: Baseline, records: Any = None, head: Any = HEAD) -> Any:
-    return rebuild("doc-1", KEY, LIFE.records[baseline.sequence :] if records is None else records, head, baseline)
+    return rebuild("doc-1", KEY, after(baseline.sequence) if records is None else records, head, baseline)
 
 
 def version_at(moment: Moment, records: Any, baseline: Baseline, *, begins: int | None = None) -> Any:
@@ -58,7 +66,7 @@ def version_at(moment: Moment, records: Any, baseline: Baseline, *, begins: int 
     return search.view()
 
 
-@pytest.mark.parametrize("number", range(1, COUNT))
+@pytest.mark.parametrize("number", range(1, COUNT + 1))
 def test_every_later_version_is_rebuilt_byte_for_byte(number: Any) -> None:
     found = rebuilt(at(number))
     assert found.fault is None
@@ -98,22 +106,54 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 5, COUNT - 1])
+@pytest.mark.parametrize("number", [1, 2, 3, 5, COUNT - 1, COUNT])
 @pytest.mark.parametrize("forged", FORGERIES)
 def test_a_forged_baseline_is_reported_and_not_served(forged: Any, number: Any) -> None:
     baseline = FORGERIES[forged](at(number))
-    fault = rebuilt(baseline, LIFE.records[number:]).fault
+    fault = rebuilt(baseline, after(number)).fault
     assert fault is not None
     assert fault.startswith("doc-1-")
     if forged in ("content", "record_hash", "deleted", "sequence"):
         for moment in (COUNT, number):
             with pytest.raises(HistoryCorrupt):
-                version_at(moment, LIFE.records[number:], baseline)
+                version_at(moment, after(number), baseline)
 
 
 def test_the_created_at_of_a_baseline_is_checked_against_the_document() -> None:
     """No record confirms it. The other members of the newest version are those of its record."""
     assert rebuilt(replace(at(COUNT - 1), created_at="forged")).fault is not None
+
+
+@pytest.mark.parametrize("member", ["actor", "timestamp", "schema_id", "schema_version", "created_at"])
+def test_every_member_of_the_newest_versions_own_baseline_is_checked_against_the_document(member: str) -> None:
+    forged: dict[str, Any] = {member: "forged"}
+    assert rebuilt(replace(at(COUNT), **forged)).fault is not None
+
+
+def test_a_record_confirms_its_own_baseline() -> None:
+    """Also if document and baseline agree on other content: the record binds the content."""
+    forged, head = replace(at(COUNT), content={"forged": True}), replace(HEAD, content={"forged": True})
+    assert rebuilt(forged, head=head).fault == f"doc-1-{COUNT:012d}: the baseline's content is not the record's"
+    other = altered(LIFE.records[-1], content_hash=sha256_hex(canonical({"forged": True})))
+    fault = rebuilt(forged, [other], head).fault
+    assert fault == f"doc-1-{COUNT:012d}: the record is not that of the baseline"
+    stranger = LIFE.records[-1] | {"doc_id": "doc-2"}
+    assert rebuilt(at(COUNT), [stranger]).fault == f"doc-1-{COUNT:012d}: the record is another's"
+    sealed = seal(LIFE.records[-1], PLACE, data_key=DataKey("key-1", bytes(32)), nonce=bytes(12))
+    assert rebuilt(at(COUNT), [sealed]).fault == f"doc-1-{COUNT:012d}: its values do not open"
+
+
+def test_a_record_confirms_its_own_baseline_once() -> None:
+    fold = at(COUNT).fold()
+    assert fold.take(LIFE.records[-1]).content == canonical(HEAD.content)
+    with pytest.raises(BrokenChain, match="out of order"):
+        fold.take(LIFE.records[-1])
+
+
+def test_the_baseline_of_a_deletion_is_confirmed_by_its_record() -> None:
+    found = rebuilt(at(4), LIFE.records[3:4], load(LIFE.versions[3]))
+    assert (found.fault, [version.document for version in found.versions]) == (None, [None])
+    assert rebuilt(at(4), LIFE.records[3:]).fault is None
 
 
 def test_a_baseline_without_a_confirming_record_is_reported() -> None:
@@ -140,5 +180,7 @@ def test_a_time_before_it_is_not_found() -> None:
         with pytest.raises(HistoryCorrupt) as refusal:  # Earlier records exist: the wrong segment was read.
             version_at(moment, LIFE.records[2:], baseline, begins=1)
         assert refusal.value.details["change_id"] == "doc-1-000000000003"
+    with pytest.raises(VersionNotFound, match="older than what is kept"):
+        version_at(COUNT - 1, LIFE.records[COUNT - 1 :], at(COUNT))
     view = version_at("2026-02-14T11:30:00.000000Z", LIFE.records[2:], baseline)
     assert view.document == visible(load(LIFE.versions[1]))

@@ -27,7 +27,7 @@ from tests.operations.archive_scenario import (
     imported,
     stored,
 )
-from tests.operations.baseline_scenario import retain, split
+from tests.operations.baseline_scenario import retain, retain_newest, split
 from tests.operations.replay_scenario import ALPHA, DYNAMIC, MESSAGES, SCOPE, World, put
 from tests.operations.retention_scenario import Between, FallsAt
 
@@ -207,6 +207,16 @@ async def test_a_shortened_history_begins_with_its_baseline() -> None:
     lines = files(archive)[f"audit/{doc_id(archive, 'user/user_dynamic.json')}.jsonl"].splitlines()
     assert [orjson.loads(line)["sequence"] for line in lines] == list(range(10, 22))
     assert ["baseline_version" in orjson.loads(line) for line in lines] == [True] + [False] * 11
+
+
+async def test_a_history_of_the_newest_record_begins_with_its_own_baseline() -> None:
+    world = await filled_world(20)
+    await world.background.drain()
+    await retain_newest(world, DYNAMIC)
+    archive, _ = await exported(world)
+    lines = files(archive)[f"audit/{doc_id(archive, 'user/user_dynamic.json')}.jsonl"].splitlines()
+    found = [orjson.loads(line) for line in lines]
+    assert [(one["sequence"], "baseline_version" in one) for one in found] == [(21, True), (21, False)]
 
 
 async def test_without_the_baseline_that_it_begins_with_a_history_is_not_exported() -> None:

@@ -27,11 +27,12 @@ from memnet.operations.documents.outbox import sweep_user
 from memnet.operations.governance.import_user import import_entry, restore_document, verify_archive
 from memnet.operations.history.verify_history import rebuild_documents
 from memnet.ports import StoreConflict
-from memnet.stores import KeyRing
+from memnet.stores import KeyRing, read_baseline
 from tests.domain.event_samples import stored_event
 from tests.domain.samples import CATALOG
 from tests.memory_blobs import storage_of
 from tests.operations.archive_scenario import OPERATOR, exported, files, filled_world, forged, marked
+from tests.operations.baseline_scenario import retain_newest
 from tests.operations.replay_scenario import DYNAMIC, SCOPE, Watch, Watched, World, put, unwatched
 from tests.operations.retention_scenario import Between, FallsAt, StopsAt, storage_watched
 from tests.services import arguments, service_of
@@ -224,6 +225,28 @@ async def test_a_history_of_many_segments_is_restored_with_its_segments() -> Non
     copy.writes = 1_000
     await copy.live(DYNAMIC, put("/preferences", ["after the import"]))
     assert await rebuilt(copy) == 301
+
+
+async def test_a_history_of_the_newest_record_is_restored_with_its_own_baseline() -> None:
+    world, copy = await long_world(20, 19), World()
+    baseline = await retain_newest(world, DYNAMIC)
+    archive, _ = await exported(world)
+    for outcome in (ImportOutcome.CREATED, ImportOutcome.THERE):
+        assert await restored(copy, archive) is outcome
+    assert await copy.audit.histories(SCOPE) == await world.audit.histories(SCOPE)
+    (history,) = (await copy.audit.histories(SCOPE)).values()
+    assert (list(history.segments), history.baselines) == ([20], frozenset({21}))
+    assert await read_baseline(SCOPE, baseline.doc_id, 21, audit=copy.audit) == baseline
+    assert await rebuilt(copy) == 1
+    name = f"audit/{baseline.doc_id}.jsonl"
+    assert files((await exported(copy))[0])[name] == files(archive)[name]
+    copy.clock.advance(timedelta(days=70))
+    copy.writes = 1_000
+    await copy.live(DYNAMIC, put("/preferences", ["after the import"]))
+    await copy.background.drain()
+    assert await rebuilt(copy) == 2
+    (history,) = (await copy.audit.histories(SCOPE)).values()
+    assert (list(history.segments), history.baselines) == ([20, 21], frozenset({21}))
 
 
 @pytest.mark.parametrize("applied", [True, False])

@@ -1,5 +1,6 @@
 """Retention of what was sealed: nothing of it comes back in clear, and without the key nothing of it is left."""
 
+from functools import partial
 from typing import Any
 
 import orjson
@@ -7,11 +8,18 @@ import pytest
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import HistoryCorrupt, VaultUnavailable
+from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_record import record_bytes
+from memnet.domain.documents.commands import DeleteDocument, IfMatch
+from memnet.domain.history import baseline as baselines
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.documents.read import get_document
+from memnet.operations.documents.write import delete_document
 from memnet.operations.sealing import rotate_keys
-from memnet.stores import read_baseline
+from memnet.paging import rows
+from memnet.stores import Unsealing, read_baseline
 from tests.memory_blobs import storage_of
+from tests.operations.replay_scenario import LIVE
 from tests.operations.retention_scenario import ALPHA, DAY, SCOPE, RetentionWorld, put
 from tests.services import service_of
 
@@ -72,23 +80,62 @@ async def test_retention_continues_with_a_new_key() -> None:
     assert (found.fault, [version.sequence for version in found.versions]) == (None, [2, 3])
 
 
-async def test_what_a_user_took_out_goes_with_the_record_that_took_it_out() -> None:
-    """The newest record stays, and with it the version that it changed: the baseline before it."""
+async def test_what_a_user_took_out_goes_with_the_retention_period_though_the_newest_record_stays() -> None:
+    """The version that the newest change replaced is in no baseline once that change has expired."""
     world = await removed_later()
-    await world.retain()
-    world.clock.advance(400 * DAY)
     await world.retain()
     doc_id = (await first(world)).rpartition("-")[0]
     kept = await read_baseline(SCOPE, doc_id, 2, audit=world.audit)
     assert kept is not None
     assert kept.content["summary"] == SECRET
-    await world.change(ALPHA, put("/summary", "something"))
-    await world.retain()
+    world.clock.advance(400 * DAY)
+    dry = await world.retain(dry_run=True)
+    applied = await world.retain()
+    assert applied.report.tallies["audit"] == dry.report.tallies["audit"]
+    assert (applied.report.baselines, dry.report.baselines) == (1, 1)
     assert await world.audit.read_baseline(SCOPE, doc_id, 2) is None
     kept = await read_baseline(SCOPE, doc_id, 3, audit=world.audit)
     assert kept is not None
     assert (kept.sequence, kept.content["summary"]) == (2, "nothing")
-    assert await world.audit.read(SCOPE, doc_id, 2) is None
+    assert len(await world.audit.read(SCOPE, doc_id, 2) or ()) == 1
+    assert (await world.retain()).report.baselines == 0
+
+
+@pytest.mark.parametrize("taken_out", ["deleted", "changed"])
+async def test_what_a_user_took_out_is_in_no_blob_after_the_retention_period(taken_out: str) -> None:
+    world = await removed_later()
+    if taken_out == "deleted":
+        await world.change(ALPHA, put("/summary", SECRET))
+        stored = await world.documents.get(ALPHA)
+        assert stored is not None
+        precondition = IfMatch(envelope.load(stored.data).commit.etag)
+        command = DeleteDocument(key=ALPHA, actor=LIVE, precondition=precondition, idempotency_key="out")
+        await delete_document(command, world.service)
+        await world.background.drain()
+    assert SECRET in await opened(world)
+    world.clock.advance(400 * DAY)
+    await world.retain()
+    assert SECRET not in await opened(world)
+    assert [one.fault for one in (await world.rebuilt()).values()] == [None, None]
+
+
+async def opened(world: RetentionWorld) -> str:
+    """Everything that is stored of the documents, unsealed."""
+    found, unsealing = list[bytes](), Unsealing(SCOPE, world.vault)
+    for doc_id, history in (await world.audit.histories(SCOPE)).items():
+        for begins in history.segments:
+            for record in await world.audit.read(SCOPE, doc_id, begins) or ():
+                found.append(record_bytes(await unsealing.unseal(record)))
+        for begins in history.baselines:
+            baseline = await read_baseline(SCOPE, doc_id, begins, audit=world.audit)
+            found += [baselines.dump(baseline)] if baseline else []
+    async for row in rows(partial(world.documents.list, SCOPE, "")):
+        stored = await world.documents.get(row.key)
+        assert stored is not None
+        current = envelope.load(stored.data)
+        found.append(stored.data)
+        found += [record_bytes(await unsealing.unseal(record)) for record in current.commit.outbox]
+    return b"\n".join(found).decode()
 
 
 async def test_where_the_keys_do_not_open_nothing_goes_and_it_is_counted() -> None:

@@ -14,7 +14,7 @@ from memnet.domain.history import baseline as baselines
 from memnet.domain.history.checkpoint import checkpoint_key
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.stores import read_baseline, store_baseline
-from tests.operations.baseline_scenario import drop_history, retain
+from tests.operations.baseline_scenario import drop_history, retain, retain_newest
 from tests.operations.head_scenario import BETA, HeadWorld
 from tests.operations.service_scenario import ALPHA, SCOPE
 
@@ -118,6 +118,40 @@ async def test_a_baseline_that_was_made_up_in_a_signed_place_is_named(world: Any
         assert found == f"{head.change_id(4)}: the baseline cannot be read"
     else:
         assert found == f"{head.change_id(5)}: content before it differs"
+
+
+async def test_a_history_that_begins_with_its_newest_records_own_baseline_holds(world: Any) -> None:
+    await retain_newest(world, ALPHA)
+    heads, [alpha, _] = await world.verify()
+    assert (heads.fault, alpha.fault, alpha.first, alpha.changes) == (None, None, 5, 1)
+    await world.changed(ALPHA, 1)
+    assert await world.faults() == [None, None, None]
+    await world.sign()
+
+
+@pytest.mark.parametrize("tampered", ["content", "document", "timestamp", "missing", "record"])
+async def test_a_forgery_at_the_newest_records_own_baseline_is_named(world: Any, tampered: str) -> None:
+    made, head = await retain_newest(world, ALPHA), await world.head()
+    if tampered == "record":
+        world.audit.tamper(SCOPE, made.change_id, b"{}")
+        assert (await world.faults())[
+            1
+        ] == f"{made.change_id}: the record in audit/ differs from the one in the document"
+        return
+    await world.audit.delete(SCOPE, head.doc_id, 6, baseline=True)
+    content = {**made.content, "summary": "forged"}
+    if tampered == "timestamp":
+        await store_baseline(replace(made, timestamp="2020-01-01T00:00:00.000000Z"), audit=world.audit)
+    elif tampered != "missing":
+        await store_baseline(replace(made, content=content), audit=world.audit)
+    if tampered == "document":
+        await world.put_back(ALPHA, replace(head, content=content))
+    assert (await world.faults())[1] == {
+        "content": f"{made.change_id}: the baseline's content is not the record's",
+        "document": f"{made.change_id}: the baseline's content is not the record's",
+        "timestamp": f"{made.change_id}: the document's envelope is not what its records give",
+        "missing": f"{head.change_id(4)}: the history begins after it, and its baseline is missing",
+    }[tampered]
 
 
 async def test_where_the_first_segments_are_gone_without_a_baseline_it_is_missing(world: Any) -> None:
