@@ -1,12 +1,12 @@
 """Snapshots, replays, conflicts, access and import records are deleted when nothing can continue them."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from memnet.domain.catalog.retention_policy import Ceilings, Tally
+from memnet.domain.catalog.retention_policy import SKEW, Ceilings, Tally
 from memnet.domain.core.errors import VaultUnavailable
 from memnet.domain.core.user_item import ItemKey, ItemKind, dated_key
 from memnet.domain.replay import conflict as conflicts
@@ -279,5 +279,9 @@ async def test_the_run_reports_when_the_first_of_what_stays_expires(kind: str) -
     world.clock.advance(DAY)
     await world.change(ALPHA, put("/summary", "later"))
     report = (await world.retain()).report
-    assert (report.next_due, report.waiting) == (began + timedelta(days=7), False)
+    expires = began + timedelta(days=7)
+    if kind == "audit":
+        # Not before every writer has ended the month of the record.
+        expires = max(expires, datetime(2026, 2, 1, tzinfo=UTC) + SKEW)
+    assert (report.next_due, report.waiting) == (expires, False)
     await world.background.drain()

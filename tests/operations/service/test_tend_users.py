@@ -153,10 +153,11 @@ async def test_every_kind_brings_its_day(world: UpkeepWorld) -> None:
     first = await world.patch(ONE)
     await world.patch(ONE, "second")
     await apply_due(ONE, world.service)
-    # The first record expires after 30 days; the newest one stays.
-    assert world.due() == [next_look(world, 31)]
-    world.clock.advance(timedelta(days=31))
-    assert (await apply_due(ONE, world.service))["removed"] == 1
+    # The first record expires after 30 days, and its month ends after 31; the newest one stays.
+    assert world.due() == [next_look(world, 32)]
+    world.clock.advance(timedelta(days=32))
+    # The record, and the baseline before the newest record, which has expired as well.
+    assert (await apply_due(ONE, world.service))["removed"] == 2
     assert first.change_id not in "".join(world.stored.names(f"{ONE.prefix}audit/"))
     assert len(world.due()) == 1, "nothing is left that expires"
 
