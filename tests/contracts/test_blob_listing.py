@@ -1,6 +1,5 @@
 """Listings of the Azure adapter: the rows that a page may have, broken pages, and how long a page holds the loop."""
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
@@ -13,6 +12,7 @@ from memnet.paging import PAGE_SIZE
 from memnet.ports import ListedBlob
 from tests.contracts.scripted_server import answer
 from tests.contracts.test_azure_blob_storage import against
+from tests.turns import counted_turns
 
 TIME = "<Last-Modified>Wed, 09 Sep 2026 13:04:05 GMT</Last-Modified>"
 PROPERTIES = f"<Properties>{TIME}<Etag>0x8D</Etag></Properties>"
@@ -104,16 +104,7 @@ async def test_a_marker_that_the_service_refuses_is_an_invalid_cursor(code: Any)
 async def test_other_tasks_run_while_a_page_is_parsed() -> None:
     names = [f"tenants/t1/users/u{number}/documents/user/文档{number}" for number in range(PAGE_SIZE)]
     body = page("".join(blob(name, "<size>1</size>") for name in names))
-    turns = 0
-
-    async def other() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    running = asyncio.create_task(other())
-    found = await parse_listing(body)
-    running.cancel()
-    assert turns > len(body) // SLICE_BYTES > 10
+    async with counted_turns() as turns:
+        found = await parse_listing(body)
+    assert turns.count > len(body) // SLICE_BYTES > 10
     assert [row.name for row in found.blobs] == names

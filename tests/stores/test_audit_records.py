@@ -1,6 +1,5 @@
 """The audit records of a document, read segment after segment, sealed as stored and unsealed."""
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +16,7 @@ from memnet.operations.sealing import rotate_keys
 from memnet.stores import read_records
 from memnet.stores.audit_records import SLICE, Unsealing, stream_stored_records
 from tests.operations.service_scenario import SCOPE, Service, note
+from tests.turns import counted_turns
 
 
 async def stored_records(service: Any, first: int, last: int) -> Any:
@@ -115,20 +115,11 @@ async def test_the_later_of_two_segments_with_a_record_is_read(service: Any) -> 
 
 async def test_other_tasks_run_between_the_records(service: Any) -> None:
     await service.count_up(3 * SLICE)
-    head, turns = await service.head(), 0
-
-    async def another() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    other = asyncio.create_task(another())
-    seen = []
-    async for record in stream_stored_records(SCOPE, head, 1, 3 * SLICE, audit=service.audit):
-        seen.append((record["sequence"], turns))
-    other.cancel()
-    assert turns > seen[0][1] + 1
+    head, seen = await service.head(), []
+    async with counted_turns() as turns:
+        async for _ in stream_stored_records(SCOPE, head, 1, 3 * SLICE, audit=service.audit):
+            seen.append(turns.count)
+    assert turns.count > seen[0] + 1
 
 
 # Unsealing: each key once, and no record that was moved or altered.

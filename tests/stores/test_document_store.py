@@ -1,6 +1,5 @@
 """The DocumentStore."""
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ from memnet.domain.documents.envelope import DocumentSummary
 from memnet.paging import rows
 from memnet.ports import StoreConflict
 from memnet.stores import DocumentStore, ListedDocument
+from tests.turns import counted_turns
 
 SCOPE = UserScope("t1", "u1")
 KEY = DocumentKey(SCOPE, "user", "static")
@@ -136,15 +136,6 @@ async def test_other_tasks_run_while_a_long_page_is_made(documents: Any, monkeyp
     monkeypatch.setattr("memnet.stores.blobs.ROWS_AT_ONCE", 1)
     for number in range(9):
         await create(documents, DocumentKey(SCOPE, "user", f"d{number}"))
-    turns = 0
-
-    async def other() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    running = asyncio.create_task(other())
-    found = await documents.list(SCOPE, "", limit=9, cursor=None)
-    running.cancel()
-    assert turns >= len(found.items) == 9
+    async with counted_turns() as turns:
+        found = await documents.list(SCOPE, "", limit=9, cursor=None)
+    assert turns.count >= len(found.items) == 9

@@ -1,6 +1,5 @@
 """Rebuilding from segments: how often the storage is read, and what contradicts itself between segments."""
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -15,6 +14,7 @@ from tests.operations.rebuilt import rebuilt_histories
 from tests.operations.service_scenario import ALPHA, SCOPE, Service
 from tests.operations.storage_calls import StorageCalls
 from tests.services import service_of
+from tests.turns import counted_turns
 
 
 async def fault(service: Service) -> str | None:
@@ -62,28 +62,18 @@ async def test_5_000_changes_take_at_most_30_reads(service: Service) -> None:
 
 async def test_other_tasks_run_while_a_history_is_rebuilt(service: Service) -> None:
     await service.count_up(100)
-    turns = 0
-
-    async def others() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    most, before = 0, 0
+    most, before, last = 0, 0, 0
 
     def begin(doc_id: Any, key: Any) -> Any:
         def visit(version: Any) -> None:
-            nonlocal most, before
-            before, most = (0, most) if turns != last[0] else (before + 1, max(most, before + 1))
-            last[0] = turns
+            nonlocal most, before, last
+            before, most = (0, most) if turns.count != last else (before + 1, max(most, before + 1))
+            last = turns.count
 
         return visit
 
-    last = [0]
-    task = asyncio.create_task(others())
-    await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit), begin=begin)
-    task.cancel()
+    async with counted_turns() as turns:
+        await rebuild_documents(SCOPE, service_of(documents=service.documents, audit=service.audit), begin=begin)
     assert 0 < most <= 8
 
 
