@@ -6,7 +6,9 @@ import pytest
 from azure.core.exceptions import ClientAuthenticationError
 
 from memnet.adapters.azure.blob_requests import RETRIES, BlobServiceError
+from memnet.adapters.azure.blob_storage import open_container
 from memnet.adapters.azure.credentials import SharedKey
+from memnet.adapters.memory.clock import FrozenClock
 from memnet.domain.core.errors import Unavailable
 from tests.contracts.scripted_server import CLOSE, answer
 from tests.contracts.test_azure_blob_storage import against
@@ -66,3 +68,12 @@ async def test_no_identity_is_unavailable_and_its_cause_is_kept(monkeypatch: pyt
             await container.get("a/b")
         assert isinstance(raised.value.__cause__, ClientAuthenticationError)
         assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    "url", ["nonsense", "ftp://host/container", "https:///container", "https://host", "https://host/"]
+)
+async def test_a_url_without_a_container_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="no URL of a container"):
+        async with open_container(url, account_key="a2V5", timeout_seconds=1, clock=FrozenClock()):
+            pass

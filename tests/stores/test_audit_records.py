@@ -122,6 +122,19 @@ async def test_other_tasks_run_between_the_records(service: Any) -> None:
     assert turns.count > seen[0] + 1
 
 
+async def test_records_of_the_newest_segment_need_no_listing(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    await service.count_up(3)
+
+    async def listed(*_: Any) -> Any:
+        raise AssertionError("audit/ was listed")
+
+    # The outbox holds the newest record alone, so that the others are read from the segment.
+    await service.background.drain()
+    await service.patch(note("last"), over=(await service.head()).commit.etag)
+    monkeypatch.setattr(service.audit, "histories", listed)
+    assert [record["sequence"] for record in await records_of(service, 1, 3)] == [1, 2, 3]
+
+
 # Unsealing: each key once, and no record that was moved or altered.
 
 
