@@ -1,4 +1,4 @@
-"""The rules of a section whose entries are statements: what each is about, and what happens when two disagree."""
+"""The rules of a section whose entries are statements: what each is about, which disagree, and which say the same."""
 
 from typing import Annotated, Literal
 
@@ -30,6 +30,18 @@ class Statements(ProfilePart):
     unless_less_sure_by: Confidence | None = None
     question: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     decides: Literal["user", "tenant"] | None = None
+
+
+class Consolidation(ProfilePart):
+    """How statements about different things that say the same in other words become one.
+
+    Two statements are near if the cosine of their meanings, or without embeddings the share of their words that both
+    have, is at least `above`. Without a prompt the surest stays. With one, and a model, a text that joins them is made.
+    """
+
+    above: Annotated[float, Field(gt=0, le=1)]
+    prompt_id: Identifier | None = None
+    prompt_version: Identifier | None = None
 
 
 class Corroboration(ProfilePart):
