@@ -5,12 +5,9 @@ from collections.abc import Iterator, Mapping
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.rules_check import CatalogNames, check_prompt
 from memnet.domain.catalog.schema import Schema
-from memnet.domain.catalog.statement_rules import Consolidation
+from memnet.domain.catalog.statement_rules import MERGES, Consolidation
 from memnet.domain.core.json_patch import pointer_text
 from memnet.domain.core.violations import Problem
-
-MERGES = "merges"
-"""The member of a pending item with the ids of the statements that its confirmation closes."""
 
 
 def check_consolidation(profile: Profile, schemas: Mapping[str, Schema], named: CatalogNames) -> Iterator[Problem]:

@@ -1,10 +1,13 @@
 """The rules of a section whose entries are statements: what each is about, which disagree, and which say the same."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from memnet.domain.catalog.rule_types import Confidence, Identifier, ProfilePart
+
+MERGES: Final = "merges"
+"""The member of a pending item with the ids of the statements that its confirmation closes."""
 
 
 class Statements(ProfilePart):

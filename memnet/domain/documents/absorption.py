@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
+from memnet.domain.catalog.path_policy import ROOT, content_pointer
 from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.catalog.statement_rules import MERGES
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
+from memnet.domain.core.json_patch import Op, member_ops, pointer_text, resolve
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
-from memnet.domain.documents.entry import evidence_of, is_open, merge_origins
+from memnet.domain.documents.entry import entries_at, evidence_of, is_open, merge_origins
 from memnet.domain.documents.statement import (
     LACKS,
     Entry,
@@ -60,6 +63,35 @@ def absorb(
     if joined is None:
         return None
     return Absorption(joined, {place: closed(entries[place], kept, rule, at=at) for place in taken})
+
+
+def closing_ops(item: Json, content: Json, rules: Sequence[SectionUpkeep], *, at: str) -> list[Op]:
+    """Return the operations by which a confirmed pending item closes the statements that its text joins.
+
+    Those that are closed or gone in `content`, which has the text, are left alone.
+    """
+    target, ids = item["target"], item.get(MERGES)
+    place = content_pointer(target["path"])[:-1]
+    rule = next((rule for rule in rules if rule.statements is not None and rule.place == place[:-1]), None)
+    if rule is None or not isinstance(ids, list):
+        return []
+    own = resolve({ROOT: item["base"]}, pointer_text((ROOT, *place))).get(rule.id_field)
+    entries = entries_at(content, rule.section)
+    usable = {
+        entry.get(rule.id_field): index
+        for index, entry in enumerate(entries)
+        if isinstance(entry, dict) and is_open(entry, rule)
+    }
+    others = [usable[one] for one in ids if one in usable and one != own]
+    found = absorb(entries, usable[own], others, rule, at=at) if own in usable and others else None
+    if found is None:
+        return []
+    changed = {usable[own]: found.stays, **found.closed}
+    return [
+        op
+        for index, entry in changed.items()
+        for op in member_ops((ROOT, *rule.place, str(index)), entries[index], entry)
+    ]
 
 
 def closed(entry: Entry, by: Entry, rule: SectionUpkeep, *, at: str) -> Entry:

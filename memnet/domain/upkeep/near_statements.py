@@ -111,9 +111,21 @@ def repeats(kept: Entry, other: Entry, rule: SectionUpkeep) -> bool:
     if _other_members(kept, rule) != _other_members(other, rule):
         return False
     said, repeated = _said(kept, rule), _said(other, rule)
-    if _turned(said) != _turned(repeated) or _are_opposite(said, repeated):
+    if _TURNING.intersection(said) != _TURNING.intersection(repeated) or _are_opposite(said, repeated):
         return False
-    return _states(kept, other, said, rule) and _names(kept, rule) == _names(other, rule)
+    texts = text_of_statement(kept, rule), text_of_statement(other, rule)
+    return names_in(texts[0]) == names_in(texts[1]) and _states(kept, other, said, rule)
+
+
+def turning_words(text: str) -> frozenset[str]:
+    """Return the words of a text that turn it around or narrow it, such as "not"."""
+    return _TURNING.intersection(plain_words(_APOSTROPHE.sub("", text)))
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the names and numbers in a text, word by word. The first word of a sentence is no name."""
+    found = {word for name in names(text) for word in fold(name)}
+    return frozenset(found | {word for word in fold(text) if any(character.isdigit() for character in word)})
 
 
 def surest_first(entry: Entry, rule: SectionUpkeep) -> tuple[float, int, str]:
@@ -187,10 +199,6 @@ def _words_of(entry: Entry, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _turned(said: Sequence[str]) -> frozenset[str]:
-    return _TURNING.intersection(said)
-
-
 def _are_opposite(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether a word of one is that of the other with a prefix that denies it: "likes" and "dislikes"."""
     stems = set(map(stem, one)), set(map(stem, other))
@@ -211,10 +219,3 @@ def _states(kept: Entry, other: Entry, said: Sequence[str], rule: SectionUpkeep)
     known = set(map(stem, said))
     wanted = words(stated) or [stem(word) for word in plain_words(stated)]
     return isinstance(kept.get(value), str) and all(word in known for word in wanted)
-
-
-def _names(entry: Entry, rule: SectionUpkeep) -> frozenset[str]:
-    """Return the names and numbers in the text of a statement, word by word."""
-    text = text_of_statement(entry, rule)
-    found = {word for name in names(text) for word in fold(name)}
-    return frozenset(found | {word for word in fold(text) if any(character.isdigit() for character in word)})
