@@ -269,7 +269,7 @@ def test_a_plan_that_loses_something_is_found(harm: str) -> None:
     assert find_untraced(document.content, made, document.rules) == ("/facts",)
 
 
-def test_the_steps_name_what_became_of_each() -> None:
+def test_each_step_names_the_one_that_stays() -> None:
     made = Consolidating(*HOME).plan()
     assert [(step.action, step.entry["id"], step.into["id"]) for step in made.steps] == [
         (EntryAction.CONSOLIDATED, "s3", "s2"),
