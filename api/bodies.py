@@ -18,6 +18,7 @@ from memnet.domain.governance.legal_hold import MAX_REASON
 from memnet.domain.recall.recalled import RecallRequest
 from memnet.domain.replay.snapshot import Conversation
 from memnet.domain.replay.turn import Turns
+from memnet.domain.sealing.claimant import Claimant
 
 MAX_NOTE = 256
 MAX_QUERY = 1000
@@ -68,6 +69,9 @@ class PatchBody(BindingBody):
     reason: Literal["live_update", "replay_update", "admin_migration"]
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     source_time: Annotated[str, Field(max_length=64, json_schema_extra={"format": "date-time"})] | None = None
+    claimant: Annotated[
+        Claimant | None, Field(description="Who states it, in a workspace: the service writes a code of this user.")
+    ] = None
 
     @field_validator("source_time")
     @classmethod

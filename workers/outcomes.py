@@ -99,6 +99,8 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.PENDING_ITEM_INVALID: Outcome.DEAD_LETTER,
         ErrorCode.STATEMENT_CONTRADICTED: Outcome.DEAD_LETTER,
         ErrorCode.TURNS_NOT_ACCEPTED: Outcome.DEAD_LETTER,
+        ErrorCode.CLAIMANT_NOT_ACCEPTED: Outcome.DEAD_LETTER,
+        ErrorCode.CLAIMANT_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PIPELINE_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PENDING_ITEM_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PENDING_TARGET_CHANGED: Outcome.DEAD_LETTER,

@@ -121,6 +121,10 @@ class ConflictNotFound(MemnetError):
     """404: There is no such conflict."""
 
 
+class ClaimantNotFound(MemnetError):
+    """404: Nothing is stored about the claimant, who must be a user of the same tenant with a memory of their own."""
+
+
 class ErasureNotFound(MemnetError):
     """404: There is no erasure of this user with this id."""
 
@@ -241,6 +245,10 @@ class TurnsNotAccepted(MemnetError):
     """422: The profile has no rules for turns."""
 
 
+class ClaimantNotAccepted(MemnetError):
+    """422: The profile has no statements with a claimed_by_field, so that a claimant would be lost."""
+
+
 class PipelineNotFound(MemnetError):
     """422: The profile has no recall pipeline of this name."""
 
@@ -320,6 +328,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "SNAPSHOT_NOT_FOUND": SnapshotNotFound,
     "REPLAY_NOT_FOUND": ReplayNotFound,
     "CONFLICT_NOT_FOUND": ConflictNotFound,
+    "CLAIMANT_NOT_FOUND": ClaimantNotFound,
     "ERASURE_NOT_FOUND": ErasureNotFound,
     "METHOD_NOT_ALLOWED": MethodNotAllowed,
     "REQUEST_TIMEOUT": RequestTimeout,
@@ -349,6 +358,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "PENDING_ITEM_INVALID": PendingItemInvalid,
     "STATEMENT_CONTRADICTED": StatementContradicted,
     "TURNS_NOT_ACCEPTED": TurnsNotAccepted,
+    "CLAIMANT_NOT_ACCEPTED": ClaimantNotAccepted,
     "PIPELINE_NOT_FOUND": PipelineNotFound,
     "PRECONDITION_REQUIRED": PreconditionRequired,
     "QUOTA_EXCEEDED": QuotaExceeded,

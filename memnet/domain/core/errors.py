@@ -138,6 +138,10 @@ class ConflictNotFound(MemnetError):
     """There is no such conflict."""
 
 
+class ClaimantNotFound(MemnetError):
+    """Nothing is stored about the claimant, who must be a user of the same tenant with a memory of their own."""
+
+
 class ErasureNotFound(MemnetError):
     """There is no erasure of this user with this id."""
 
@@ -253,6 +257,10 @@ class StatementContradicted(MemnetError):
 
 class TurnsNotAccepted(MemnetError):
     """The profile has no rules for turns."""
+
+
+class ClaimantNotAccepted(MemnetError):
+    """The profile has no statements with a claimed_by_field, so that a claimant would be lost."""
 
 
 class PipelineNotFound(MemnetError):

@@ -13,7 +13,9 @@ def known(rule: Known, ranking: Ranking, question: Question, _rankers: object) -
     """Add the group of the open entries that are at least `least_confidence` sure, the most important first."""
     sure = [(one, one.confidence) for one in ranking.gathered if _is_known(one)]
     found = [
-        Scored(one, confidence * _importance(one, question), {rule.stage: confidence})
+        Scored(
+            one, confidence * _importance(one, question) * ranking.disputed.get(one.key, 1.0), {rule.stage: confidence}
+        )
         for one, confidence in sure
         if confidence is not None and confidence >= rule.least_confidence
     ]
