@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from api.query import CURSOR_PATTERN, MAX_CURSOR
 from memnet.domain.context.prompt import MIN_TOKENS, Format
+from memnet.domain.core.claimant import Claimant
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.evidence import POINTERS, STATED_BY, BoundedEvidence, Evidence, names_source
 from memnet.domain.core.json_types import Integer
@@ -18,7 +19,6 @@ from memnet.domain.governance.legal_hold import MAX_REASON
 from memnet.domain.recall.recalled import RecallRequest
 from memnet.domain.replay.snapshot import Conversation
 from memnet.domain.replay.turn import Turns
-from memnet.domain.sealing.claimant import Claimant
 
 MAX_NOTE = 256
 MAX_QUERY = 1000

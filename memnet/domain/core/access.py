@@ -173,6 +173,11 @@ def permit_ops(ops: Iterable[Mapping[str, Any]], actor: Actor) -> None:
         _require(ROLES["get_document"], actor)
 
 
+def permit_tenant_decision(actor: Actor) -> None:
+    """Authorize an answer that the tenant gives, not the user. Raises RoleRequired."""
+    _require(frozenset({Role.ADMIN}), actor)
+
+
 def may_read(actor: Actor) -> bool:
     """Whether `actor` may read documents."""
     return bool(ROLES["get_document"] & actor.roles)

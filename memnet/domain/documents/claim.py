@@ -4,12 +4,13 @@ Each claimant has at most one open statement about a thing, because the code of 
 claimants contradict each other if, that code aside, their open statements are about the same and say different things.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.errors import PathNotWritable
 from memnet.domain.core.scope import Json
-from memnet.domain.documents.entry import is_open
+from memnet.domain.documents.entry import entries_at, is_open
 from memnet.domain.documents.statement import Entry, newest, takes_several, thing_of, value_of
 
 
@@ -46,6 +47,29 @@ def claim_of(entry: Json, rule: SectionUpkeep) -> Claim | None:
     if value is None or not any(about.values()) or takes_several(entry, rule):
         return None
     return Claim(tuple(about.values()), value, claimed_by if isinstance(claimed_by, str) else None, newest(entry, rule))
+
+
+def check_codes(before: Json, after: Json, rules: Sequence[SectionUpkeep], claimed_by: str | None) -> None:
+    """Check a change of a section as a whole: it keeps codes, and adds only that of its own claimant.
+
+    Raises PathNotWritable.
+    """
+    for rule in rules:
+        name = None if rule.statements is None else rule.statements.claimed_by_field
+        if name is None:
+            continue
+        known = {_coded(entry, name, rule) for entry in entries_at(before, rule.section)}
+        for entry in entries_at(after, rule.section):
+            code = entry.get(name) if isinstance(entry, dict) else None
+            if code not in (None, claimed_by) and _coded(entry, name, rule) not in known:
+                raise PathNotWritable(
+                    f"The service writes {name}, the code of the claimant.", hint="Name the user in claimant."
+                )
+
+
+def _coded(entry: Json, name: str, rule: SectionUpkeep) -> tuple[str, str] | None:
+    """Return the id of an entry with the code of its claimant."""
+    return (str(entry.get(rule.id_field)), str(entry.get(name))) if isinstance(entry, dict) else None
 
 
 def contradicting(entry: Entry, entries: Iterable[Json], rule: SectionUpkeep) -> Iterator[Entry]:

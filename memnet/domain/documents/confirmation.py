@@ -1,7 +1,7 @@
 """Decide on a pending item by one patch: a confirmation applies its operation, a rejection removes it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -91,6 +91,7 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
         confidence=command.confidence,
         evidence={**(command.evidence or {}), "pending_id": command.pending_id},
         source_time=proposed_at if isinstance(proposed_at, str) else None,
+        claimed_by=_claimed_by(found.item, tended),
     )
     check_claim(patch, rules.profile, written)
     # Only the proposed operation has to be writable, not the members that the service adds.
@@ -135,6 +136,16 @@ def _patch(
         ops=[{"op": "remove", "path": found.pointer}, *ops],
         reason=reason,
     )
+
+
+def _claimed_by(item: dict[str, Json], rules: Sequence[SectionUpkeep]) -> str | None:
+    """Return the code of the claimant of what an item proposes."""
+    value = item["target"].get("value")
+    for rule in rules if isinstance(value, dict) else ():
+        name = None if rule.statements is None else rule.statements.claimed_by_field
+        if name is not None and isinstance(value.get(name), str):
+            return str(value[name])
+    return None
 
 
 def _versions(item: Json, changed: RebaseConflict) -> dict[str, Json]:

@@ -1,6 +1,7 @@
 """Make a pending item of a statement that contradicts an open entry, with the question that decides it."""
 
 import re
+from typing import Literal
 
 from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.path_policy import ROOT
@@ -28,22 +29,27 @@ def proposal(
     content: Json,
     pending_id: str,
     proposed_at: str,
+    decides: Literal["user", "tenant"] | None = None,
 ) -> Operation:
-    """Return the operation that adds a pending item for `entry`, which contradicts `held`."""
+    """Return the operation that adds a pending item for `entry`, which contradicts `held`.
+
+    `decides`: who answers it; None: as the rule says.
+    """
     add: Op = {"op": "add", "path": pointer_text((ROOT, *rule.place, "-")), "value": entry}
     words = _words(entry, rule)
     item = proposed_item(command, add, content, words, pending_id=pending_id, proposed_at=proposed_at)
-    return addition((ROOT, *rules.profile.pending[command.binding_id], "-"), item | _asked(rules, rule, entry, held))
+    asked = _asked(rules, rule, entry, held, decides or statements_of(rule).decides)
+    return addition((ROOT, *rules.profile.pending[command.binding_id], "-"), item | asked)
 
 
 def _words(entry: Entry, rule: SectionUpkeep) -> str:
     return text_of(entry.get(rule.text_field) or entry.get(statements_of(rule).value_field) or entry)
 
 
-def _asked(rules: WriteRules, rule: SectionUpkeep, entry: Entry, held: Entry) -> dict[str, Json]:
+def _asked(rules: WriteRules, rule: SectionUpkeep, entry: Entry, held: Entry, decides: str | None) -> dict[str, Json]:
     """Return the question, its two answers and who decides, as far as the schema's pending items have these members."""
     statements, section = statements_of(rule), rules.profile.pending_sections[rules.binding.binding_id]
-    members: dict[str, Json] = {"decides": statements.decides}
+    members: dict[str, Json] = {"decides": decides}
     if statements.question is not None:
         texts = {"old": _words(held, rule)[:MAX_QUOTED], "new": _words(entry, rule)[:MAX_QUOTED]}
         members["choices"] = list(texts.values())

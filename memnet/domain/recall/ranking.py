@@ -13,6 +13,8 @@ class Scored:
     candidate: Candidate
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)
+    disputed: bool = False
+    """Of a result: whether another claimant says something else about the same."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.access_record import AccessRecord, access_record
 from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.claimant import CODE_PATTERN
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import SEGMENT, Actor, UserScope, check_identifier
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import Time, Word
-from memnet.domain.sealing.claimant import CODE_PATTERN
 
 MAX_MESSAGES = 2000
 MAX_CONTENT = 100_000
@@ -86,7 +86,7 @@ class Snapshot:
     topic: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
     claimed_by: str | None = None
-    """The code of the claimant of a turn (`sealing.claimant`); the claimant's id is not stored."""
+    """The code of the claimant of a turn (`core.claimant`); the claimant's id is not stored."""
 
     def __post_init__(self) -> None:
         check_identifier("conversation_id", self.conversation_id)

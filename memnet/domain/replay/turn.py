@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.claimant import Claimant
 from memnet.domain.core.scope import SEGMENT, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.events.event import Time, Word
 from memnet.domain.replay.snapshot import MAX_MESSAGES, Content, Message, Metadata, Role, Snapshot
-from memnet.domain.sealing.claimant import Claimant
 
 MAX_TURNS = 100
 MAX_TURN_ID = 120
@@ -35,7 +35,7 @@ class TurnMessage(BaseModel):
 class Turn(BaseModel):
     """What was said at one time. Without a `turn_id` the id is derived from the content and the `timestamp`.
 
-    `claimant`: whose statements these are, in a workspace; what is stored is a code (`sealing.claimant`).
+    `claimant`: whose statements these are, in a workspace; what is stored is a code (`core.claimant`).
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)

@@ -1,16 +1,16 @@
 """Find the codes of claimants: a read of each one's key record, and no write."""
 
-import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
+from memnet.domain.core.claimant import Claimant, claimant_code
 from memnet.domain.core.errors import ClaimantNotFound
 from memnet.domain.core.scope import UserScope
-from memnet.domain.sealing.claimant import Claimant, claimant_code
+from memnet.paging import bounded
 from memnet.stores import KeyRing, Vault
 
 
-async def find_codes(workspace: UserScope, claimants: Iterable[Claimant | None], vault: Vault) -> Mapping[str, str]:
-    """Return the codes of the claimants in the workspace, by user_id; None names no one.
+async def find_codes(workspace: UserScope, claimants: Mapping[str, Claimant], vault: Vault) -> Mapping[str, str]:
+    """Return the codes of the claimants in the workspace, by user_id. They are given by their pointers in the body.
 
     The key record of each is read again at each call: a user who was erased is not found any more.
 
@@ -18,11 +18,13 @@ async def find_codes(workspace: UserScope, claimants: Iterable[Claimant | None],
         ClaimantNotFound: A claimant has no data key, so no memory. Nothing is created for them.
         InvalidIdentifier, DecryptionFailed, VaultUnavailable, Unavailable.
     """
-    scopes = {one.user_id: UserScope(workspace.tenant_id, one.user_id) for one in claimants if one is not None}
-    keys = await asyncio.gather(*(KeyRing(vault).first(scope) for scope in scopes.values()))
+    places: dict[str, str] = {}
+    for place, claimant in claimants.items():
+        places.setdefault(claimant.user_id, place)
+    keys = await bounded(KeyRing(vault).first, [UserScope(workspace.tenant_id, user_id) for user_id in places])
     found: dict[str, str] = {}
-    for user_id, key in zip(scopes, keys, strict=True):
+    for (user_id, place), key in zip(places.items(), keys, strict=True):
         if key is None:
-            raise ClaimantNotFound()
-        found[user_id] = claimant_code(key, workspace)
+            raise ClaimantNotFound(param=f"{place}/user_id")
+        found[user_id] = claimant_code(key.secret, workspace)
     return found

@@ -16,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import SEGMENT, UserScope
-from memnet.domain.sealing.sealing import KEY_BYTES, DataKey
 
 PREFIX: Final = "clm-"
 CODE_PATTERN: Final = f"^{PREFIX}[0-9a-f]{{32}}$"
+KEY_BYTES: Final = 32
 _PURPOSE: Final = b"memnet claimant code 1"
 _CODE_DIGITS: Final = 32
 """128 bits: two claimants of a workspace never share a code by chance."""
@@ -33,8 +33,8 @@ class Claimant(BaseModel):
     user_id: Annotated[str, Field(pattern=f"^{SEGMENT.pattern}$")]
 
 
-def claimant_code(first_key: DataKey, workspace: UserScope) -> str:
+def claimant_code(first_key: bytes, workspace: UserScope) -> str:
     """Return the code, in a workspace, of the claimant whose first data key this is."""
-    key = HKDF(SHA256(), KEY_BYTES, salt=None, info=_PURPOSE).derive(first_key.secret)
+    key = HKDF(SHA256(), KEY_BYTES, salt=None, info=_PURPOSE).derive(first_key)
     digest = hmac.digest(key, canonical([workspace.tenant_id, workspace.user_id]), sha256)
     return f"{PREFIX}{digest.hex()[:_CODE_DIGITS]}"
