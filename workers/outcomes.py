@@ -72,6 +72,8 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.REPLAY_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.CONFLICT_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.CONFLICT_CLOSED: Outcome.COMPLETE,
+        # Its source was taken back: the replay has ended as retracted.
+        ErrorCode.SOURCE_RETRACTED: Outcome.COMPLETE,
         ErrorCode.ERASURE_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.METHOD_NOT_ALLOWED: Outcome.DEAD_LETTER,
         ErrorCode.IDEMPOTENCY_KEY_REUSED: Outcome.DEAD_LETTER,

@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import groupby
 
-from memnet.domain.core.errors import ErasureRunning
+from memnet.domain.core.errors import ErasureRunning, Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.index_layout import IndexVersion
@@ -136,6 +136,27 @@ async def unindex_snapshots(keys: Sequence[ItemKey], service: Service) -> list[I
             with suppress(ErasureRunning):
                 await service.turn_marks.renew(key)
     return free
+
+
+async def unindex_deleted(key: ItemKey, service: Service) -> None:
+    """Take the messages of a deleted snapshot out of every index; while the index is unavailable its mark waits.
+
+    Raises Unavailable (the storage).
+    """
+    layout = await service.search.register.recent()
+    for version in layout.versions if layout else ():
+        with suppress(Unavailable):
+            await _delete_documents(version.name, key, service)
+
+
+async def renew_sharing(key: ItemKey, service: Service) -> None:
+    """Have the other snapshots of a deleted one's conversation indexed again: they can hold messages of it.
+
+    Raises ErasureRunning, Unavailable.
+    """
+    listing = partial(service.records.list_snapshots, key.scope, _conversation(key)[1])
+    others = [one async for one in rows(listing) if one != key]
+    await bounded(service.turn_marks.renew, others)
 
 
 async def _delete_documents(name: str, key: ItemKey, service: Service) -> None:
