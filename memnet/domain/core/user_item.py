@@ -21,6 +21,7 @@ class ItemKind(StrEnum):
     IMPORTS = "imports"
     HEADS = "heads"
     USAGE = "usage"
+    RETRACTIONS = "retractions"
 
 
 @dataclass(frozen=True, slots=True)
