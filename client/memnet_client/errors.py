@@ -69,6 +69,10 @@ class ProposerCannotConfirm(MemnetError):
     """403: A pending item is confirmed by neither its proposer nor the principal on whose behalf it was proposed."""
 
 
+class PlannerCannotApply(MemnetError):
+    """403: Another principal than the one that planned the retraction has to apply it."""
+
+
 class RouteNotFound(MemnetError):
     """404: There is no such route."""
 
@@ -125,6 +129,10 @@ class ErasureNotFound(MemnetError):
     """404: There is no erasure of this user with this id."""
 
 
+class RetractionNotFound(MemnetError):
+    """404: There is no such retraction."""
+
+
 class MethodNotAllowed(MemnetError):
     """405: The route does not take this method."""
 
@@ -153,6 +161,10 @@ class ConflictClosed(MemnetError):
     """409: The conflict is already resolved or discarded."""
 
 
+class RetractionClosed(MemnetError):
+    """409: The retraction is in a state in which this is not possible; details["status"] says which."""
+
+
 class PendingTargetChanged(MemnetError):
     """409: The target of the pending item was changed, is gone or is ambiguous. Nothing was written."""
 
@@ -171,6 +183,10 @@ class TenantEnded(MemnetError):
 
 class TenantHeld(MemnetError):
     """409: The tenant is under a legal hold. Release it before the erasure."""
+
+
+class UserHeld(MemnetError):
+    """409: The user is under a legal hold, and nothing of the user may be removed."""
 
 
 class ETagMismatch(MemnetError):
@@ -312,6 +328,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "SELF_ERASURE_FORBIDDEN": SelfErasureForbidden,
     "PROFILE_FORBIDDEN": ProfileForbidden,
     "PROPOSER_CANNOT_CONFIRM": ProposerCannotConfirm,
+    "PLANNER_CANNOT_APPLY": PlannerCannotApply,
     "ROUTE_NOT_FOUND": RouteNotFound,
     "USER_NOT_FOUND": UserNotFound,
     "DOCUMENT_NOT_FOUND": DocumentNotFound,
@@ -325,6 +342,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "REPLAY_NOT_FOUND": ReplayNotFound,
     "CONFLICT_NOT_FOUND": ConflictNotFound,
     "ERASURE_NOT_FOUND": ErasureNotFound,
+    "RETRACTION_NOT_FOUND": RetractionNotFound,
     "METHOD_NOT_ALLOWED": MethodNotAllowed,
     "REQUEST_TIMEOUT": RequestTimeout,
     "IDEMPOTENCY_KEY_REUSED": IdempotencyKeyReused,
@@ -332,10 +350,12 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "SNAPSHOT_EXISTS": SnapshotExists,
     "SOURCE_RETRACTED": SourceRetracted,
     "CONFLICT_CLOSED": ConflictClosed,
+    "RETRACTION_CLOSED": RetractionClosed,
     "PENDING_TARGET_CHANGED": PendingTargetChanged,
     "ERASURE_RUNNING": ErasureRunning,
     "TENANT_ENDED": TenantEnded,
     "TENANT_HELD": TenantHeld,
+    "USER_HELD": UserHeld,
     "ETAG_MISMATCH": ETagMismatch,
     "DOCUMENT_EXISTS": DocumentExists,
     "BODY_TOO_LARGE": BodyTooLarge,

@@ -90,6 +90,10 @@ class ProposerCannotConfirm(MemnetError):
     """A pending item is confirmed by neither its proposer nor the principal on whose behalf it was proposed."""
 
 
+class PlannerCannotApply(MemnetError):
+    """Another principal than the one that planned the retraction has to apply it."""
+
+
 class RouteNotFound(MemnetError):
     """There is no such route."""
 
@@ -142,6 +146,10 @@ class ErasureNotFound(MemnetError):
     """There is no erasure of this user with this id."""
 
 
+class RetractionNotFound(MemnetError):
+    """There is no such retraction."""
+
+
 class MethodNotAllowed(MemnetError):
     """The route does not take this method."""
 
@@ -170,6 +178,10 @@ class ConflictClosed(MemnetError):
     """The conflict is already resolved or discarded."""
 
 
+class RetractionClosed(MemnetError):
+    """The retraction is in a state in which this is not possible; details.status says which."""
+
+
 class PendingTargetChanged(MemnetError):
     """The target of the pending item was changed, is gone or is ambiguous. Nothing was written."""
 
@@ -185,6 +197,10 @@ class TenantEnded(ErasureRunning):
 
 class TenantHeld(MemnetError):
     """The tenant is under a legal hold. Release it before the erasure."""
+
+
+class UserHeld(MemnetError):
+    """The user is under a legal hold, and nothing of the user may be removed."""
 
 
 class ETagMismatch(MemnetError):

@@ -21,6 +21,7 @@ class ItemKind(StrEnum):
     IMPORTS = "imports"
     HEADS = "heads"
     USAGE = "usage"
+    RETRACTIONS = "retractions"
     WITHDRAWN = "withdrawn"
     """The closed sources, and sealed copies of what retractions took out."""
 

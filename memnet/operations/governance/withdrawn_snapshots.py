@@ -3,10 +3,11 @@
 The mark of a deleted snapshot says so until the index cannot show it any more: searches leave its messages out at once.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 
 from memnet.domain.catalog.retention_policy import Kind
-from memnet.domain.core.errors import DecryptionFailed
+from memnet.domain.core.errors import DecryptionFailed, Unavailable
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
@@ -14,7 +15,8 @@ from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import replay_key
 from memnet.domain.replay.snapshot import Snapshot, replay_id_of
-from memnet.operations.events.reindex_turns import any_searchable, renew_sharing, unindex_deleted
+from memnet.operations.events.index_turns import unindex_snapshot
+from memnet.operations.events.reindex_turns import any_searchable, renew_sharing
 from memnet.operations.governance.withdrawn_copies import keep_copy, read_copy
 from memnet.operations.replay.taking import unseal_snapshot
 from memnet.paging import retry_conflicts
@@ -39,14 +41,20 @@ async def remove_snapshot(scope: UserScope, item: PlannedItem, withdrawal: Withd
             else:
                 await service.records.delete(key, tag=stored.storage_etag)
         if searchable and item.fate is Fate.STRIP:
-            await unindex_deleted(key, service)
+            await _unindex(key, service)
             await service.turn_marks.renew(key)
         elif searchable:
             await service.turn_marks.mark_deleted(key)
-            await unindex_deleted(key, service)
+            await _unindex(key, service)
             await renew_sharing(key, service)
 
     await retry_conflicts(remove)
+
+
+async def _unindex(key: ItemKey, service: Service) -> None:
+    """Take a snapshot out of the index. While that is unavailable its mark has searches leave it out."""
+    with suppress(Unavailable):
+        await unindex_snapshot(key, service)
 
 
 async def _copy(key: ItemKey, item: PlannedItem, withdrawal: Withdrawal, stored: StoredBlob, service: Service) -> None:
