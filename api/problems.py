@@ -53,6 +53,7 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.IDEMPOTENCY_KEY_REUSED: 409,
         ErrorCode.EVENT_EXISTS: 409,
         ErrorCode.SNAPSHOT_EXISTS: 409,
+        ErrorCode.SOURCE_RETRACTED: 409,
         ErrorCode.CONFLICT_CLOSED: 409,
         ErrorCode.RETRACTION_CLOSED: 409,
         ErrorCode.PENDING_TARGET_CHANGED: 409,

@@ -73,6 +73,8 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.REPLAY_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.CONFLICT_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.CONFLICT_CLOSED: Outcome.COMPLETE,
+        # Its source was taken back: the replay has ended as retracted.
+        ErrorCode.SOURCE_RETRACTED: Outcome.COMPLETE,
         ErrorCode.ERASURE_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.RETRACTION_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.RETRACTION_CLOSED: Outcome.COMPLETE,

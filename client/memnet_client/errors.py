@@ -153,6 +153,10 @@ class SnapshotExists(MemnetError):
     """409: This snapshot_id is already used by a different conversation. Snapshots are immutable: choose a new one."""
 
 
+class SourceRetracted(MemnetError):
+    """409: This source was taken back by a retraction. Nothing is learnt from it until the retraction is undone."""
+
+
 class ConflictClosed(MemnetError):
     """409: The conflict is already resolved or discarded."""
 
@@ -344,6 +348,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "IDEMPOTENCY_KEY_REUSED": IdempotencyKeyReused,
     "EVENT_EXISTS": EventExists,
     "SNAPSHOT_EXISTS": SnapshotExists,
+    "SOURCE_RETRACTED": SourceRetracted,
     "CONFLICT_CLOSED": ConflictClosed,
     "RETRACTION_CLOSED": RetractionClosed,
     "PENDING_TARGET_CHANGED": PendingTargetChanged,

@@ -170,6 +170,10 @@ class SnapshotExists(MemnetError):
     """This snapshot_id is already used by a different conversation. Snapshots are immutable: choose a new one."""
 
 
+class SourceRetracted(MemnetError):
+    """This source was taken back by a retraction. Nothing is learnt from it until the retraction is undone."""
+
+
 class ConflictClosed(MemnetError):
     """The conflict is already resolved or discarded."""
 

@@ -140,7 +140,7 @@ async def load_material(replay: Replay, service: Service) -> tuple[Material, Seq
 
 async def read_own_snapshot(replay: Replay, vault: Vault) -> Snapshot:
     """Unseal the snapshot of a replay. Raises SnapshotNotFound, DecryptionFailed, VaultUnavailable, Unavailable."""
-    snapshot = await _unseal(snapshot_key(replay.scope, replay.conversation_id, replay.snapshot_id), vault)
+    snapshot = await unseal_snapshot(snapshot_key(replay.scope, replay.conversation_id, replay.snapshot_id), vault)
     if snapshot is None:
         raise SnapshotNotFound()
     if snapshot.replay_id != replay.replay_id or snapshot.profile_id != replay.profile_id:
@@ -158,14 +158,15 @@ async def _read_earlier(own: Snapshot, but: set[str], service: Service) -> Seque
     async def read(key: ItemKey) -> Snapshot | None:
         # It only gives context: without it the turn is still replayed.
         with suppress(DecryptionFailed):
-            return await _unseal(key, service.vault)
+            return await unseal_snapshot(key, service.vault)
         return None
 
     found = filter(None, await bounded(read, keys))
     return [one for one in found if (one.profile_id, one.service_id) == (own.profile_id, own.service_id)]
 
 
-async def _unseal(key: ItemKey, vault: Vault) -> Snapshot | None:
+async def unseal_snapshot(key: ItemKey, vault: Vault) -> Snapshot | None:
+    """Return a stored snapshot, or None if there is none. Raises DecryptionFailed, VaultUnavailable, Unavailable."""
     stored = await vault.records.read(key)
     return None if stored is None else snapshots.load(key.scope, await KeyRing(vault).unseal(key, stored.data))
 
