@@ -13,6 +13,7 @@ from typing import Any, Final
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.json_patch import Op, Pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
@@ -27,6 +28,8 @@ class _Gone(Enum):
     GONE = "gone"
 
 
+_CITING = frozenset({*POINTERS, "replay_id", "extraction"})
+"""The members of evidence that can name a source."""
 GONE: Final = _Gone.GONE
 """What remains of a value that is removed; null is a value."""
 
@@ -67,8 +70,16 @@ class Reach:
 
     def touches(self, node: Traced) -> bool:
         """Whether a value in the tree, or evidence that it holds, rests on the source."""
-        found = any(self.withdraws(origin) for _, one in node.nodes() for origin in one.sources())
-        return found or any(self.source.cites(one.plain()) for _, one in node.nodes() if isinstance(one.value, dict))
+        seen: dict[tuple[int, int], bool] = {}
+        for _, one in node.nodes():
+            for origin in one.sources():
+                if origin.key not in seen:
+                    seen[origin.key] = self.withdraws(origin)
+                if seen[origin.key]:
+                    return True
+            if isinstance(one.value, dict) and _CITING & one.value.keys() and self.source.cites(one.plain()):
+                return True
+        return False
 
 
 @dataclass(slots=True)
