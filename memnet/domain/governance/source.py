@@ -88,6 +88,14 @@ class Source:
         is_actor = self.kind is SourceKind.ACTOR and self.actor == principal
         return is_actor and (self.since or "") <= at and (self.until is None or at < self.until)
 
+    def was_said(self, conversation_id: str, messages: Mapping[str, Collection[str]]) -> bool:
+        """Return whether this is the conversation, one of these snapshots of it, or one of their messages."""
+        if self.conversation_id != conversation_id:
+            return False
+        if self.kind is SourceKind.SNAPSHOT:
+            return self.snapshot_id in messages
+        return self.message_ids is None or any(one in ids for ids in messages.values() for one in self.message_ids)
+
     def is_of(self, replay: Replay, message_ids: Collection[str] = ()) -> bool:
         """Return whether a replay, with these messages in its snapshot, rests on this source."""
         match self.kind:

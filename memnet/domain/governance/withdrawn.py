@@ -4,7 +4,7 @@ A closed source teaches nothing more: its conversation accepts no turns and no r
 taken out is kept in a sealed copy below the retraction, so that an undo can put its bytes back.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -18,6 +18,8 @@ from memnet.domain.core.json_types import members_of, present
 from memnet.domain.core.scope import Json, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance.source import Source, load_source
+from memnet.domain.replay.replay import Replay
+from memnet.domain.replay.replay_plan import ReplayPlan
 
 REGISTER = "sources"
 
@@ -83,6 +85,31 @@ class ClosedSources:
     def __iter__(self) -> Iterator[Withdrawal]:
         return iter(self.rows)
 
+    def find(self, replay: Replay, plan: ReplayPlan | None = None) -> Withdrawal | None:
+        """Return what closes a replay: it rests on a closed source, or its plan cites one."""
+        for one in self.rows:
+            if one.source.is_of(replay) and one.source.message_ids is None:
+                return one
+            if plan is not None and any(map(one.source.cites, _cited(plan))):
+                return one
+        return None
+
+    def find_cited(self, evidence: Json) -> Withdrawal | None:
+        """Return the first closed source that evidence names."""
+        return next((one for one in self.rows if one.source.cites(evidence)), None)
+
+    def find_said(
+        self, conversation_id: str, messages: Mapping[str, Sequence[str]], principal: str, at: str
+    ) -> Withdrawal | None:
+        """Return what refuses a submission to a conversation at this time.
+
+        `messages` has the ids of its messages by the id of the snapshot or turn.
+        """
+        for one in self.rows:
+            if one.source.acted(principal, at) or one.source.was_said(conversation_id, messages):
+                return one
+        return None
+
     def close(self, withdrawal: Withdrawal) -> "ClosedSources":
         """Add a source; that of the same retraction is replaced."""
         return replace(self.open(withdrawal.retraction_id), rows=(*self.open(withdrawal.retraction_id), withdrawal))
@@ -94,6 +121,13 @@ class ClosedSources:
     def dump(self) -> bytes:
         """Return the stored form. It holds ids and hashes, and no content."""
         return canonical({"sources": [one.members() for one in self.rows]})
+
+
+def _cited(plan: ReplayPlan) -> Iterator[Json]:
+    if plan.event is not None:
+        yield {**plan.event["evidence"], "snapshot_uri": plan.event["snapshot_uri"]}
+    for patch in plan.patches:
+        yield patch.proposal.evidence
 
 
 def load_closed(data: bytes) -> ClosedSources:

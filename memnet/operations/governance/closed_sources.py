@@ -1,12 +1,13 @@
 """Close and open the sources of a user, and find out whether one is closed: one small record a user."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from memnet.domain.core.errors import SourceRetracted
 from memnet.domain.core.scope import UserScope
-from memnet.domain.governance.source import Source, SourceKind
+from memnet.domain.core.timestamps import to_text
 from memnet.domain.governance.withdrawn import ClosedSources, Withdrawal, load_closed, register_key
+from memnet.domain.replay.snapshot import Snapshot
 from memnet.paging import retry_conflicts
 from memnet.service import Service
 from memnet.stores import ItemStore
@@ -40,23 +41,13 @@ async def _change(scope: UserScope, change: Callable[[ClosedSources], ClosedSour
             tag = None if stored is None else stored.storage_etag
             await service.records.write(register_key(scope), after.dump(), replaces=tag)
 
-    await retry_conflicts(partial(step))
+    await retry_conflicts(step)
 
 
-def check_open(closed: ClosedSources, conversation_id: str, messages: dict[str, list[str]]) -> None:
-    """Raise SourceRetracted if a closed source names the conversation, a snapshot of it, or one of its messages.
-
-    `messages` has the ids of the messages by the id of the snapshot or turn.
-    """
-    for one in closed:
-        if _names(one.source, conversation_id, messages):
-            raise SourceRetracted(retraction_id=one.retraction_id)
-
-
-def _names(source: Source, conversation_id: str, messages: dict[str, list[str]]) -> bool:
-    if source.conversation_id != conversation_id:
-        return False
-    if source.kind is SourceKind.SNAPSHOT:
-        return source.snapshot_id in messages
-    ids = {one for listed in messages.values() for one in listed}
-    return source.message_ids is None or not ids.isdisjoint(source.message_ids)
+def check_open(closed: ClosedSources, taken: Sequence[Snapshot], now: datetime) -> None:
+    """Raise SourceRetracted if a closed source names what is submitted now: snapshots of one conversation."""
+    messages = {one.snapshot_id: [message.message_id for message in one.messages] for one in taken}
+    first = taken[0]
+    found = closed.find_said(first.conversation_id, messages, first.service_id, to_text(now))
+    if found is not None:
+        raise SourceRetracted(retraction_id=found.retraction_id)
