@@ -68,8 +68,8 @@ class Why(StrEnum):
     """Why a value that rests on the source stays.
 
     OLDER_THAN_HISTORY: its evidence names the source, but the change that put it is not kept. SCHEMA, LIMIT, DENIED:
-    the document without it would violate its schema, a limit, or have a field that the profile denies. READ_ONLY: no
-    profile may write the document. NOT_PROVEN: the gate could not prove that nothing else changes. NEWER_WRITE (undo): another write has changed it since.
+    the document without it would violate its schema or a limit, or have a field that the profile denies. READ_ONLY: no
+    profile may write the document. NOT_PROVEN: the gate could not prove that nothing else changes.
     """
 
     OLDER_THAN_HISTORY = "older_than_history"
@@ -78,7 +78,6 @@ class Why(StrEnum):
     DENIED = "denied"
     READ_ONLY = "read_only"
     NOT_PROVEN = "not_proven"
-    NEWER_WRITE = "newer_write"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +216,11 @@ class Retraction:
     def is_running(self) -> bool:
         """Whether a worker has something to do."""
         return self.status in RUNNING
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a person."""
+        return self.status in (RetractionStatus.PLANNED, RetractionStatus.FAILED)
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response, without the plan."""

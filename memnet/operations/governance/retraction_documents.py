@@ -1,11 +1,8 @@
 """Plan, change and restore the documents of a retraction: each with one governed patch at a time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-
-import orjson
 
 from memnet.domain.catalog.catalog import Catalog, WriteRules
 from memnet.domain.catalog.rules import SectionUpkeep
@@ -30,11 +27,14 @@ from memnet.domain.documents.commands import IfMatch, PatchDocument, WriteResult
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.retraction_gate import Known, decide_retraction
 from memnet.domain.documents.write_decision import Decision
-from memnet.domain.governance.retraction import DocumentPlan, DocumentRequest, PlannedValue, Retraction, ValueFate, Why
+from memnet.domain.governance.retraction import DocumentPlan, DocumentRequest, ValueFate, Why
+from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_undo import restore, scalars_of
-from memnet.domain.governance.retraction_values import Reach, TakenBack, known_values, take_back
+from memnet.domain.governance.retraction_values import known_values, take_back
+from memnet.domain.history.origin import Traced
+from memnet.domain.history.origin_links import MERGED
 from memnet.operations.documents.write import commit_governed
-from memnet.operations.history.read_origins import TracedVersion, read_origins
+from memnet.operations.history.read_origins import read_origins
 from memnet.paging import bounded, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
@@ -51,6 +51,11 @@ WHYS: tuple[tuple[type[MemnetError], Why], ...] = (
     (PatchNotApplicable, Why.NOT_PROVEN),
 )
 """Why the gate refuses a patch, by its error."""
+REFUSALS = tuple(kind for kind, _ in WHYS)
+ATTEMPTS = 16
+"""How often a document is read again that another writer changes meanwhile."""
+EVERYWHERE = ("/content",)
+"""An undo may change all that the retraction has changed, wherever it is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,89 +65,86 @@ class Gate:
     rules: WriteRules
     sections: Sequence[SectionUpkeep]
     known: Known
-    named: Sequence[str] = ()
 
     def decide(self, command: PatchDocument, current: Envelope, named: Sequence[str]) -> Decision:
         """Decide the patch. Raises what `decide_retraction` raises."""
-        return decide_retraction(
-            command, self.rules, current, named=named, known=self.known, statements=self.sections
-        )
+        return decide_retraction(command, self.rules, current, named=named, known=self.known, statements=self.sections)
+
+    def refusal(self, command: PatchDocument, current: Envelope, named: Sequence[str]) -> Why | None:
+        """Return why the patch is refused, if it is."""
+        try:
+            self.decide(command, current, named)
+        except REFUSALS as error:
+            return next(why for kind, why in WHYS if isinstance(error, kind))
+        return None
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedDocument:
-    """A document as it is, what would happen to it, and the gate of the patch."""
+class DocumentChange:
+    """What takes back, or brings back, values of one version of a document: the operations, and their gate."""
 
     current: Envelope
     plan: DocumentPlan
-    taken: TakenBack
+    ops: Sequence[Op]
+    named: Sequence[str]
+    """The pointers that the operations may change."""
     gate: Gate | None
+    """None: no profile may write the document."""
+    merged: Sequence[dict[str, Json]] = ()
+
+    def request(self, number: int, evidence: EvidenceMembers) -> DocumentRequest:
+        """Return the request with this number."""
+        given = evidence | ({MERGED: list(self.merged)} if self.merged else {})
+        etag, before = self.current.commit.etag, self.current.content
+        return DocumentRequest(number=number, etag=etag, ops=list(self.ops), evidence=given, before=before)
 
 
-async def find_documents(scope: UserScope, reach: Reach, service: Service) -> list[PlannedDocument]:
+async def find_documents(scope: UserScope, reach: Reach, service: Service) -> list[DocumentChange]:
     """Return the user's documents in which a value rests on the source, in name order; one look at each document.
 
     A look reads the document, and of its history one baseline and one segment; only of a document with a value of the
     source is all of the history read. Raises HistoryCorrupt, VaultUnavailable, Unavailable.
     """
     listed = [row async for row in rows(partial(service.documents.list, scope, ""))]
-    keys = sorted(
-        (row.key for row in listed if not row.summary.deleted), key=lambda key: (key.namespace, key.path)
-    )
-    found = await bounded(partial(plan_document, reach=reach, service=service), keys, at_once=AT_ONCE)
+    keys = sorted((row.key for row in listed if not row.summary.deleted), key=lambda key: (key.namespace, key.path))
+    found = await bounded(partial(find_change, reach=reach, service=service), keys, at_once=AT_ONCE)
     return [one for one in found if one is not None and one.plan.values]
 
 
-async def plan_document(key: DocumentKey, *, reach: Reach, service: Service) -> PlannedDocument | None:
-    """Return what happens to one document; None if it does not exist or no value of it rests on the source.
+async def find_change(key: DocumentKey, *, reach: Reach, service: Service) -> DocumentChange | None:
+    """Return what takes back the source in one document; None if the document does not exist or has none of it.
 
     Raises HistoryCorrupt, VaultUnavailable, Unavailable; StoreConflict: other writers changed it again and again.
     """
-    for _ in range(16):
-        read = await _read(key, service)
-        if read is None:
+    for _ in range(ATTEMPTS):
+        stored = await service.documents.get(key)
+        current = envelope.load(stored.data) if stored else None
+        if current is None or current.deleted or current.erased:
             return None
-        current, traced = read
-        content = traced.origins.content
-        if content is None or not reach.touches(content):
-            return None
-        if traced.origins.begins > 0:
-            traced = await read_origins(key, service, is_whole=True)
+        try:
+            traced = await read_origins(key, service)
             content = traced.origins.content
+            if content is None or not reach.touches(content):
+                return None
+            if traced.origins.begins > 0:
+                traced = await read_origins(key, service, is_whole=True)
+                content = traced.origins.content
+        except DocumentNotFound:
+            return None
         if content is not None and traced.version.etag == current.commit.etag:
-            return _planned(key, current, traced, reach, service.catalog)
+            return _change(key, current, content, reach, service.catalog)
     raise StoreConflict
 
 
-async def _read(key: DocumentKey, service: Service) -> tuple[Envelope, TracedVersion] | None:
-    stored = await service.documents.get(key)
-    current = envelope.load(stored.data) if stored else None
-    if current is None or current.deleted or current.erased:
-        return None
-    try:
-        return current, await read_origins(key, service)
-    except DocumentNotFound:
-        return None
-
-
-def _planned(
-    key: DocumentKey, current: Envelope, traced: TracedVersion, reach: Reach, catalog: Catalog
-) -> PlannedDocument:
-    content = traced.origins.content
-    assert content is not None
+def _change(key: DocumentKey, current: Envelope, content: Traced, reach: Reach, catalog: Catalog) -> DocumentChange:
     gate = _gate(key, current, known_values(content), catalog)
-    sections = _sections(key, catalog) if gate is None else gate.sections
 
     def fits(ops: Sequence[Op], named: Sequence[str]) -> Why | None:
         if gate is None:
             return Why.READ_ONLY
-        try:
-            gate.decide(_command(key, current, gate, ops), current, named)
-        except tuple(kind for kind, _ in WHYS) as error:
-            return next(why for kind, why in WHYS if isinstance(error, kind))
-        return None
+        return gate.refusal(_trial(key, current, gate, ops), current, named)
 
-    taken = take_back(content, reach, sections, fits)
+    taken = take_back(content, reach, _sections(key, catalog), fits)
     plan = DocumentPlan(
         namespace=key.namespace,
         path=key.path,
@@ -151,167 +153,96 @@ def _planned(
         binding_id=None if gate is None else gate.rules.binding.binding_id,
         values=taken.values,
     )
-    return PlannedDocument(current, plan, taken, gate)
+    return DocumentChange(current, plan, taken.ops, taken.named, gate, taken.merged)
 
 
-def _gate(key: DocumentKey, current: Envelope, known: Known, catalog: Catalog) -> Gate | None:
-    """Return the gate of the first profile that may write the document in its schema version, by profile id."""
-    writing = [rules for rules in catalog.covering(key) if rules.binding.write_mode != "read_only"]
-    known_versions = [rules for rules in writing if rules.at(current.schema_id, current.schema_version) is not None]
-    rules = next(iter([*known_versions, *writing]), None)
-    return None if rules is None else Gate(rules, _sections(key, catalog), known)
-
-
-def _sections(key: DocumentKey, catalog: Catalog) -> Sequence[SectionUpkeep]:
-    """Return the rules of the document's sections, of all profiles; the first one of a section counts."""
-    every = [rule for rules in catalog.covering(key) for rule in _rules_of(rules)]
-    # A profile that treats the entries as statements says most about them.
-    return list({rule.place: rule for rule in sorted(every, key=lambda rule: rule.statements is not None)}.values())
-
-
-def _rules_of(rules: WriteRules) -> Sequence[SectionUpkeep]:
-    return rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-
-
-def _command(
-    key: DocumentKey,
-    current: Envelope,
-    gate: Gate,
-    ops: Sequence[Op],
-    *,
-    evidence: EvidenceMembers | None = None,
-    idempotency_key: str = "plan",
-    principal: str = "plan",
-) -> PatchDocument:
-    return PatchDocument(
-        key=key,
-        actor=Actor(principal, frozenset({Role.ADMIN})),
-        precondition=IfMatch(current.commit.etag),
-        idempotency_key=idempotency_key,
-        profile_id=gate.rules.profile.profile_id,
-        binding_id=gate.rules.binding.binding_id,
-        ops=list(ops),
-        reason=Reason.RETRACTION,
-        evidence=evidence,
-    )
-
-
-def request_of(retraction: Retraction, found: PlannedDocument, number: int) -> DocumentRequest:
-    """Return the request that takes back what rests on the source in this version."""
-    evidence: dict[str, Any] = {"retraction_id": retraction.retraction_id, "applied_by": retraction.applied_by}
-    if found.taken.merged:
-        evidence["merged"] = list(found.taken.merged)
-    return DocumentRequest(
-        number=number,
-        etag=found.current.commit.etag,
-        ops=list(found.taken.ops),
-        evidence=evidence,
-        before=found.current.content,
-    )
-
-
-async def send(
-    retraction: Retraction,
-    index: int,
-    plan: DocumentPlan,
-    request: DocumentRequest,
-    current: Envelope,
-    gate: Gate,
-    named: Sequence[str],
-    service: Service,
-    *,
-    undoes: bool = False,
-) -> WriteResult | None:
-    """Send a stored request; None: the document moved, and this request was not applied and never will be.
-
-    Raises ErasureRunning, HistoryCorrupt, VaultUnavailable, Unavailable, and what the gate raises.
-    """
-    first = f"{retraction.retraction_id}-{index + 1}{'-undo' if undoes else ''}"
-    key = f"{first}#rebase-{request.number}" if request.number else first
-    command = PatchDocument(
-        key=plan.key(retraction.scope),
-        actor=Actor(service.worker_principal, frozenset({Role.ADMIN})),
-        precondition=IfMatch(request.etag),
-        idempotency_key=key,
-        profile_id=gate.rules.profile.profile_id,
-        binding_id=gate.rules.binding.binding_id,
-        ops=list(request.ops),
-        reason=Reason.RETRACTION,
-        evidence=request.evidence,
-    )
-
-    def decide(_: Catalog, found: Envelope | None) -> Decision:
-        if found is None or found.commit.etag != current.commit.etag:
-            raise ETagMismatch()
-        return gate.decide(command, found, named)
-
-    try:
-        return await commit_governed(command, decide, service)
-    except (ETagMismatch, DocumentNotFound):
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class RestoredDocument:
-    """A document as it is, the operations that bring back what a retraction took, and what cannot come back."""
-
-    current: Envelope
-    ops: Sequence[Op]
-    not_undone: Sequence[str]
-    gate: Gate
-
-    def request(self, retraction: Retraction, number: int) -> DocumentRequest:
-        """Return the request. Its evidence names the source: what comes back rests on it again."""
-        evidence = {
-            "retraction_id": retraction.retraction_id,
-            "undone_by": retraction.undone_by,
-            "also": [retraction.source.evidence()],
-        }
-        return DocumentRequest(
-            number=number,
-            etag=self.current.commit.etag,
-            ops=list(self.ops),
-            evidence=evidence,
-            before=self.current.content,
-        )
-
-
-async def plan_restoring(scope: UserScope, plan: DocumentPlan, service: Service) -> RestoredDocument | None:
-    """Return how to bring back what was taken from a document; None if it does not exist or nothing was taken.
+async def find_undo(key: DocumentKey, plan: DocumentPlan, service: Service) -> DocumentChange | None:
+    """Return what brings back what was taken from a document; None if nothing was, or the document does not exist.
 
     Raises HistoryCorrupt, Unavailable.
     """
-    key, request = plan.key(scope), plan.request
-    stored = await service.documents.get(key)
+    stored, request = await service.documents.get(key), plan.request
     current = envelope.load(stored.data) if stored else None
     if current is None or current.deleted or current.erased or request is None or plan.change_id is None:
         return None
     gate = _gate(key, current, scalars_of(request.before), service.catalog)
     if gate is None:
         return None
-
-    def fits(ops: Sequence[Op]) -> bool:
-        try:
-            gate.decide(_command(key, current, gate, ops), current, EVERYWHERE)
-        except tuple(kind for kind, _ in WHYS):
-            return False
-        return True
-
-    named = [value.pointer for value in plan.values if value.fate is not ValueFate.UNRESOLVED]
+    trial = partial(_trial, key, current, gate)
     ops, kept = restore(
-        before=_copy(request.before), ops=request.ops, named=named, current=_copy(current.content), rules=gate.sections, fits=fits
+        before=request.before,
+        ops=request.ops,
+        named=[value.pointer for value in plan.values if value.fate is not ValueFate.UNRESOLVED],
+        current=current.content,
+        rules=gate.sections,
+        fits=lambda ops: gate.refusal(trial(ops), current, EVERYWHERE) is None,
     )
-    return RestoredDocument(current, ops, kept, gate)
+    return DocumentChange(current, replace(plan, not_undone=tuple(kept)), ops, EVERYWHERE, gate)
 
 
-EVERYWHERE = ("/content",)
-"""An undo may change all that the retraction has changed, wherever it is now."""
+def _gate(key: DocumentKey, current: Envelope, known: Known, catalog: Catalog) -> Gate | None:
+    """Return the gate of the first profile, by id, that may write the document, best in its schema version."""
+    writing = [rules for rules in catalog.covering(key) if rules.binding.write_mode != "read_only"]
+    of_version = [rules for rules in writing if rules.at(current.schema_id, current.schema_version) is not None]
+    rules = next(iter([*of_version, *writing]), None)
+    return None if rules is None else Gate(rules, _sections(key, catalog), known)
 
 
-def _copy(content: Json) -> Json:
-    return orjson.loads(orjson.dumps(content))
+def _sections(key: DocumentKey, catalog: Catalog) -> Sequence[SectionUpkeep]:
+    """Return the rules of the document's sections, of all profiles; of one section those with statements, if any."""
+    every = [
+        rule for rules in catalog.covering(key) for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
+    ]
+    return list({rule.place: rule for rule in sorted(every, key=lambda rule: rule.statements is not None)}.values())
 
 
-def counted(values: Sequence[PlannedValue]) -> bool:
-    """Return whether a plan changes something."""
-    return any(value.fate is not ValueFate.UNRESOLVED for value in values)
+def _trial(key: DocumentKey, current: Envelope, gate: Gate, ops: Sequence[Op]) -> PatchDocument:
+    """Return a patch that is decided, and never sent."""
+    return PatchDocument(
+        key=key,
+        actor=Actor("", frozenset()),
+        precondition=IfMatch(current.commit.etag),
+        idempotency_key="trial",
+        profile_id=gate.rules.profile.profile_id,
+        binding_id=gate.rules.binding.binding_id,
+        ops=list(ops),
+        reason=Reason.RETRACTION,
+    )
+
+
+async def send(
+    key: DocumentKey,
+    plan: DocumentPlan,
+    request: DocumentRequest,
+    change: DocumentChange | None,
+    service: Service,
+    *,
+    idempotency_key: str,
+) -> WriteResult | None:
+    """Send a stored request; None: the document has moved, and the request was not applied and never will be.
+
+    `change`: what was found on the current version, whose gate decides; None: only find out whether it was applied.
+    Raises ErasureRunning, HistoryCorrupt, VaultUnavailable, Unavailable, and what the gate raises.
+    """
+    command = PatchDocument(
+        key=key,
+        actor=Actor(service.worker_principal, frozenset({Role.REPLAY})),
+        precondition=IfMatch(request.etag),
+        idempotency_key=f"{idempotency_key}#rebase-{request.number}" if request.number else idempotency_key,
+        profile_id=plan.profile_id or "",
+        binding_id=plan.binding_id or "",
+        ops=list(request.ops),
+        reason=Reason.RETRACTION,
+        evidence=request.evidence,
+    )
+
+    def decide(_: Catalog, found: Envelope | None) -> Decision:
+        is_same = found is not None and change is not None and found.commit.etag == change.current.commit.etag
+        if found is None or change is None or change.gate is None or not is_same:
+            raise ETagMismatch()
+        return change.gate.decide(command, found, change.named)
+
+    try:
+        return await commit_governed(command, decide, service)
+    except (ETagMismatch, DocumentNotFound):
+        return None
