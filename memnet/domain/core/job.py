@@ -64,7 +64,7 @@ TRACEPARENT = "traceparent"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A replay, a conflict, a retraction, the reindexing of a tenant (without a user) or a shard of upkeep (without a tenant).
+    """The work of a user (a replay, a conflict, a retraction), of a tenant (a reindexing) or of a shard (upkeep).
 
     Raises InvalidIdentifier.
     """
