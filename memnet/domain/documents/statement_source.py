@@ -41,7 +41,7 @@ class StatementSource:
     is_corroborated: bool = False
     """Whether the patch applies a pending item that the user stated often enough."""
     is_beside: bool = False
-    """Whether a confirmed statement stands beside those that it contradicts."""
+    """Whether a confirmed statement leaves those open that it contradicts."""
     _stated: dict[Thing, str] = field(default_factory=dict)
     """The time of the last statement of this patch about a thing."""
 
