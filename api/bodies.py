@@ -12,6 +12,8 @@ from memnet.domain.core.evidence import POINTERS, STATED_BY, BoundedEvidence, Ev
 from memnet.domain.core.json_types import Integer
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.timestamps import from_text, to_text
+from memnet.domain.documents.commands import Take
+from memnet.domain.documents.statement_question import MAX_CHOICES
 from memnet.domain.events.event import Event, Time, Word
 from memnet.domain.events.event_search import EventQuery
 from memnet.domain.events.turn_search import TurnQuery
@@ -89,6 +91,19 @@ class ConfirmBody(EvidentBody):
     path: Annotated[str, Field(min_length=1, max_length=1024)]
     confidence: Annotated[float, Field(ge=0, le=1)]
     value: Annotated[Any, Field(description="Written instead of the proposed value.")] = None
+    take: Annotated[
+        Take, Field(description="Of an item that contradicts an entry: which is right, the entry that exists, or both.")
+    ] = "proposed"
+    choice: Annotated[
+        Integer | None,
+        Field(ge=1, le=MAX_CHOICES - 1, description="The index of the proposal in choices; default 1."),
+    ] = None
+    apart: Annotated[
+        str | None,
+        Field(
+            min_length=1, max_length=300, description="With both: what sets the proposed entry apart; else its value."
+        ),
+    ] = None
 
 
 class DiscardBody(Body):

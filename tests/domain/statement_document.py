@@ -1,11 +1,11 @@
 """A document with statements, whose changes are decided in memory, and the intervals that they leave."""
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memnet.domain.catalog.catalog import Catalog, WriteRules
-from memnet.domain.core.access import Reason
+from memnet.domain.core.access import Reason, Role
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import apply
 from memnet.domain.core.scope import Actor, ETag, Json
@@ -124,19 +124,20 @@ class Statements:
         (settled,) = self.patch(op("add", "/content/facts/-", value=fact(value, **own)), at=at, by=by)
         return settled
 
-    def confirm(self, pending_id: str, by: Actor = BOB, now: str | None = None) -> list[Settled]:
-        """Confirm a pending item on the last day of the month, unless `now` is given."""
+    def confirm(self, pending_id: str, by: Actor = BOB, now: str | None = None, **members: Any) -> list[Settled]:
+        """Confirm a pending item on the last day of the month, unless `now` is given; `members` are of the command."""
         self.number += 1
         schema = self.rules.schema
         catalog = Catalog({"p": self.rules.profile}, {(schema.schema_id, schema.version): schema})
         command = ConfirmPending(
             key=KEY,
-            actor=by,
+            actor=replace(by, roles=by.roles or frozenset({Role.WRITE, Role.READ})),
             precondition=IfExists(),
             idempotency_key=f"confirm-{self.number}",
             pending_id=pending_id,
             confidence=0.9,
             evidence={"conversation_id": "confirmation"},
+            **members,
         )
         self._take(decide_confirmation(command, catalog, version_with(self.rules, self.content), now=now or day(31)))
         return list(self.settled)

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, StringConstraints
 
 from memnet.domain.catalog.rule_types import Confidence, Identifier, Pointer, ProfilePart
-from memnet.domain.catalog.statement_rules import Statements
+from memnet.domain.catalog.statement_rules import Consolidation, Statements
 from memnet.domain.core import json_patch
 from memnet.domain.core.scope import SEGMENT, DocumentKey, Json, UserScope, check_identifier
 
@@ -156,8 +156,8 @@ class SectionUpkeep(ProfilePart):
     written to an event. A measure is a member of the entries, or "worth": their live importance times confidence.
     `trim_below`: only entries below this confidence are trimmed; durable sections need it. `expires_field`: entries
     are moved to an event after this time. `ttl_field`: the class of an entry, one of `ttl_classes`, sets its
-    `expires_field`. `stale_after_days`: an entry whose `verified_field` is older returns to the pending section. The
-    other fields name the members of an entry.
+    `expires_field`. `stale_after_days`: an entry whose `verified_field` is older returns to the pending section.
+    `consolidate`: open statements that say the same become one. The other fields name the members of an entry.
     """
 
     section: Pointer
@@ -175,6 +175,7 @@ class SectionUpkeep(ProfilePart):
     evidence_field: Identifier = "evidence"
     id_field: Identifier = "id"
     statements: Statements | None = None
+    consolidate: Consolidation | None = None
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -1,10 +1,13 @@
-"""The rules of a section whose entries are statements: what each is about, and what happens when two disagree."""
+"""The rules of a section whose entries are statements: what each is about, which disagree, and which say the same."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from memnet.domain.catalog.rule_types import Confidence, Identifier, ProfilePart
+
+MERGES: Final = "merges"
+"""The member of a pending item with the ids of the statements that its confirmation closes."""
 
 
 class Statements(ProfilePart):
@@ -35,6 +38,18 @@ class Statements(ProfilePart):
     decides: Literal["user", "tenant"] | None = None
     claimed_by_field: Identifier | None = None
     between_claimants: Literal["weigh", "review"] = "weigh"
+
+
+class Consolidation(ProfilePart):
+    """How statements about different things that say the same in other words become one.
+
+    Two statements are near if the cosine of their meanings, or without embeddings the share of their words that both
+    have, is at least `above`. Without a prompt the surest stays. With one, and a model, a text that joins them is made.
+    """
+
+    above: Annotated[float, Field(gt=0, le=1)]
+    prompt_id: Identifier | None = None
+    prompt_version: Identifier | None = None
 
 
 class Corroboration(ProfilePart):

@@ -41,6 +41,7 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "assemble_context": frozenset({Role.READ, Role.ADMIN}),
         "recall": frozenset({Role.READ, Role.ADMIN}),
         "patch_document": frozenset({Role.WRITE, Role.REPLAY, Role.ADMIN}),
+        "consolidate_documents": frozenset({Role.REPLAY, Role.ADMIN}),
         "replace_document": frozenset({Role.ADMIN}),
         "delete_document": frozenset({Role.ADMIN}),
         "list_audit": frozenset({Role.ADMIN, Role.AUDIT}),
@@ -104,6 +105,9 @@ HISTORY: frozenset[Role] = frozenset({Role.ADMIN, Role.AUDIT})
 
 SHARED: frozenset[str] = frozenset({"list_profiles", "get_profile", "get_schema"})
 """The only operations without a user for a caller that reaches one user: every client needs them."""
+
+DECISIONS: Mapping[str, Role] = MappingProxyType({"user": Role.WRITE, "tenant": Role.ADMIN})
+"""The role for a decision on a pending item, by who decides it."""
 
 ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
     {
@@ -173,9 +177,16 @@ def permit_ops(ops: Iterable[Mapping[str, Any]], actor: Actor) -> None:
         _require(ROLES["get_document"], actor)
 
 
-def permit_tenant_decision(actor: Actor) -> None:
-    """Authorize an answer that the tenant gives, not the user. Raises RoleRequired."""
-    _require(frozenset({Role.ADMIN}), actor)
+def permit_decision(decides: object, actor: Actor) -> None:
+    """Authorize a decision on a pending item by who `decides`: "user", "tenant", or anything else for everyone.
+
+    Raises RoleRequired.
+    """
+    needed = DECISIONS.get(decides) if isinstance(decides, str) else None
+    if needed is not None and needed not in actor.roles:
+        message = f"The {decides} decides this question, which requires the role {needed}."
+        hint = "Let the user answer." if needed is Role.WRITE else "Let an administrator of the tenant answer."
+        raise RoleRequired(message, hint=hint, roles=[needed.value], decides=decides)
 
 
 def may_read(actor: Actor) -> bool:

@@ -10,12 +10,20 @@ import orjson
 from memnet.domain.catalog.catalog import Catalog, WriteRules, protected_sections
 from memnet.domain.catalog.path_policy import ROOT, check_writable, content_pointer, lies_within
 from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.catalog.statement_rules import MERGES
 from memnet.domain.core.access import ROLES, Reason
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import BindingMismatch, MalformedRequest, PendingItemNotFound, ProposerCannotConfirm
+from memnet.domain.core.errors import (
+    BindingMismatch,
+    LimitExceeded,
+    MalformedRequest,
+    PendingItemNotFound,
+    ProposerCannotConfirm,
+)
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, pointer, pointer_text
 from memnet.domain.core.scope import DocumentKey, Json
+from memnet.domain.documents.absorption import closing_ops
 from memnet.domain.documents.commands import ConfirmPending, PatchDocument, RejectPending
 from memnet.domain.documents.confidence import check_claim
 from memnet.domain.documents.entry import ALSO, confidence_of, entries_at, evidence_of
@@ -97,7 +105,22 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
     # Only the proposed operation has to be writable, not the members that the service adds.
     writable = rules.profile.writable.get(rules.binding.binding_id, ())
     check_writable(parse_patch(carried.ops), [*writable, pointer(found.section)])
-    return decide_within(patch, rules, current, [()], confirmed_at=now)
+    return _with_closed(decide_within(patch, rules, current, [()], confirmed_at=now), found.item, rules, now)
+
+
+def _with_closed(decision: Decision, item: Json, rules: WriteRules, now: str) -> Decision:
+    """Close the statements that the confirmed text joins, and give their evidence to the one that has it.
+
+    Raises LimitExceeded.
+    """
+    if MERGES not in item:
+        return decision
+    ops = closing_ops(item, decision.content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()), at=now)
+    content = apply({ROOT: orjson.loads(decision.content_bytes)}, orjson.loads(canonical(ops)))[ROOT]
+    data, allowed = canonical(content), rules.binding.max_chars
+    if len(data.decode()) > allowed:
+        raise LimitExceeded(param="", limit="max_chars", allowed=allowed, found=len(data.decode()))
+    return replace(decision, content=content, content_bytes=data, ops=[*decision.ops, *ops])
 
 
 def decide_rejection(command: RejectPending, catalog: Catalog, current: Envelope) -> Decision:
@@ -206,7 +229,8 @@ def _claims(
         given = evidence_of({rule.evidence_field: command.evidence}, rule)
         proposed = evidence_of({rule.evidence_field: found.item.get("evidence")}, rule)
         own = {name: value for name, value in command.evidence.items() if name != ALSO}
-        joint = _together(own, [*given, *evidence_of(entry, rule), *proposed])
+        # A text that joins statements gets the evidence of each when those are closed.
+        joint = _together(own, [*given, *evidence_of(entry, rule), *([] if MERGES in found.item else proposed)])
         claims.append((rule.evidence_field, [joint, command.evidence]))
     return claims
 

@@ -14,7 +14,7 @@ from memnet.domain.catalog.path_policy import ROOT, lies_within, touches
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import StatementContradicted
-from memnet.domain.core.json_patch import Op, Operation, apply, parse_patch, pointer_text
+from memnet.domain.core.json_patch import Op, Operation, apply, member_ops, parse_patch, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents import statement_question
 from memnet.domain.documents.claim import check_codes
@@ -198,12 +198,7 @@ def _difference(rule: SectionUpkeep, before: Mapping[int, Json], after: Mapping[
         if not isinstance(old, dict) or not isinstance(new, dict):
             ops.append({"op": "replace", "path": pointer_text(place), "value": new})
             continue
-        for name in sorted(old.keys() - new.keys()):
-            ops.append({"op": "remove", "path": pointer_text((*place, name))})
-        for name in sorted(new):
-            if name not in old or canonical(old[name]) != canonical(new[name]):
-                verb = "replace" if name in old else "add"
-                ops.append({"op": verb, "path": pointer_text((*place, name)), "value": new[name]})
+        ops += member_ops(place, old, new)
     for slot in sorted(before.keys() - after.keys(), reverse=True):
         ops.append({"op": "remove", "path": pointer_text((*at, str(slot)))})
     for slot in sorted(after.keys() - before.keys()):

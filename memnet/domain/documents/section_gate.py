@@ -6,7 +6,7 @@ from typing import Any
 
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.rules import SectionUpkeep
-from memnet.domain.core.access import permit_tenant_decision
+from memnet.domain.core.access import permit_decision
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import PathNotWritable, StatementContradicted
 from memnet.domain.core.json_patch import pointer_text
@@ -188,7 +188,7 @@ class SectionGate:
             return
         if self.source.is_corroborated:
             raise self._contradicted(change, "Another claimant says something else: the tenant decides.")
-        permit_tenant_decision(self.source.command.actor)
+        permit_decision("tenant", self.source.command.actor)
 
     def _close_rivals(self, entry: Entry, rivals: Sequence[Entry]) -> None:
         """Close the entries of other claimants that the tenant's answer ends, now, in favour of `entry`."""

@@ -16,8 +16,9 @@ from memnet.domain.core.json_patch import apply
 from memnet.domain.core.scope import Actor, Json
 from memnet.domain.documents.commands import ConfirmPending, IfMatch, PatchDocument, RejectPending
 from memnet.domain.documents.confirmation import decide_confirmation, decide_rejection
-from memnet.domain.documents.corroboration import MAX_STATED, is_met
+from memnet.domain.documents.corroboration import is_met
 from memnet.domain.documents.entry import evidence_of, rule_of
+from memnet.domain.documents.pending_join import MAX_STATED
 from memnet.domain.documents.write_decision import Decision
 from tests.domain.samples import (
     ALICE,
