@@ -17,7 +17,7 @@ from memnet.domain.documents.entry import evidence_of, is_expired, rule_of
 from memnet.domain.events.event import Event
 from memnet.domain.events.kept_entries import entries_in
 from memnet.domain.history.entries import Said, closed_entries, entries_of
-from memnet.domain.history.origins import Origin, traced
+from memnet.domain.history.origin import Origin, traced
 from memnet.domain.recall.candidate import Candidate, CandidateKind, EntryPlace
 from memnet.domain.replay.snapshot import snapshot_key, uri_of
 
