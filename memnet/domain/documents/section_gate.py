@@ -10,6 +10,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import StatementContradicted
 from memnet.domain.core.json_patch import pointer_text
 from memnet.domain.core.scope import Json
+from memnet.domain.documents.answer import bare, refusing, set_apart
 from memnet.domain.documents.commands import Settled, Verdict
 from memnet.domain.documents.entry import confidence_of, evidence_of, is_open
 from memnet.domain.documents.section_changes import EntryChange
@@ -25,7 +26,7 @@ from memnet.domain.documents.statement import (
     value_of,
 )
 from memnet.domain.documents.statement_fold import Run, fold
-from memnet.domain.documents.statement_source import StatementSource, at_time, bare, evidence_with, moment_after
+from memnet.domain.documents.statement_source import StatementSource, at_time, evidence_with, moment_after
 
 Ask = Callable[[int, SectionUpkeep, Entry, Entry], str | None]
 """Makes a pending item of the statement of an operation, which contradicts an entry; returns its id, or None."""
@@ -101,6 +102,8 @@ class SectionGate:
             item if canonical(item) in exact else similar.get(canonical(bare(item)), at_time(item, at))
             for item in evidence_of(new, rule)
         ]
+        if self.source.answer is not None:
+            items = self.source.answered(items, exact)
         if items:
             entry[rule.evidence_field] = evidence_with(items)
         about = self._about(thing_of(entry, rule)) | {change.slot: entry}
@@ -110,13 +113,21 @@ class SectionGate:
     def _state(self, change: EntryChange, new: Entry, replaced: Entry | None = None) -> None:
         """Settle a new statement."""
         rule, slot = self.rule, change.slot if replaced is None else self._own_slot()
+        is_new = replaced is None and not self.source.applies_item
+        if is_new:
+            new = set_apart(new, self._entries(), rule)
         about = self._about(thing_of(new, rule))
         taken = {entry.get(rule.id_field) for entry in self.held.values() if isinstance(entry, dict)}
         entry = self.source.stamped(new, rule, change.op_index, change.slot, about.values(), taken, replaced)
         self.statements[change.op_index] = entry
+        doubted = self._doubted()
+        answered = refusing(entry, [*about.values(), *([] if doubted is None else [doubted])], rule) if is_new else None
+        if answered is not None:
+            self._report(change, "kept", None, replaced_by=answered.get(rule.id_field))
+            return
         runs = fold({**about, slot: entry}, rule)
         run = next(run for run in reversed(runs) if slot in run.slots())
-        ends = self._doubted() if run.slot == slot else None
+        ends = doubted if run.slot == slot else None
         refusal: Verdict | None = "asked"
         if ends is None and run.follows is not None and run.slot == slot and run.ended is None:
             ends = run.follows.entry
@@ -157,15 +168,18 @@ class SectionGate:
             return "late"
         if run.follows is not None:
             return "completed" if run.completes else "superseded"
-        others = [entry for entry in self.held.values() if isinstance(entry, dict) and is_open(entry, self.rule)]
+        others = [entry for entry in self._entries() if is_open(entry, self.rule)]
         beside = [entry for entry in others if (found := thing_of(entry, self.rule))[0] == thing[0] and found != thing]
         return "beside" if takes_several(run.entry, self.rule) and beside else "new"
 
     def _doubted(self) -> Entry | None:
         """Return the open entry that the patch may be about, in the view of its proposer: it asks about that one."""
         named = None if self.source.applies_item else self.source.command.asks_about
-        known = [entry for entry in self.held.values() if isinstance(entry, dict) and is_open(entry, self.rule)]
+        known = [entry for entry in self._entries() if is_open(entry, self.rule)]
         return next((entry for entry in known if named is not None and entry.get(self.rule.id_field) == named), None)
+
+    def _entries(self) -> list[Entry]:
+        return [entry for entry in self.held.values() if isinstance(entry, dict)]
 
     def _refusal(self, entry: Entry, held: Entry, *, completes: bool) -> Verdict | None:
         """Return what happens to a statement that may not close the entry `held`; None: it may."""
