@@ -196,5 +196,32 @@ def test_a_proposal_that_someone_contradicts_since_needs_the_tenant() -> None:
     say(memory, "Berlin", 4, A, confidence=0.9)
     with pytest.raises(RoleRequired):
         memory.confirm(item["id"], by=BOB)
-    memory.confirm(item["id"], by=TENANT)
+    memory.confirm(item["id"], by=Actor("svc-tenant", frozenset({"Memory.Admin", "Memory.Write"})))
     assert memory.open() == ["Rome"]
+
+
+def test_the_answer_both_leaves_what_others_say_and_existing_keeps_it() -> None:
+    for take, held in (("both", ["Berlin", "Lisbon"]), ("existing", ["Lisbon"])):
+        memory = workspace("review")
+        say(memory, "Lisbon", 3, A)
+        say(memory, "Berlin", 4, B, evidence={"conversation_id": "c9"})
+        memory.confirm(memory.waiting[0]["id"], by=TENANT, take=take)
+        assert (memory.open(), memory.waiting) == (held, [])
+        assert {entry["value"]: entry["claimed_by"] for entry in memory.facts}.items() <= {
+            "Lisbon": A,
+            "Berlin": B,
+        }.items()
+        # The same evidence again is not asked again.
+        again = say(memory, "Berlin", 4, B, evidence={"conversation_id": "c9"})
+        assert (again["verdict"], memory.waiting) == ("same" if take == "both" else "kept", [])
+
+
+def test_what_sets_an_answer_apart_is_never_the_code_of_the_claimant() -> None:
+    memory = workspace(unless_less_sure_by=0.2)
+    say(memory, "Lisbon", 3, A, confidence=0.9)
+    say(memory, "Berlin", 4, A, confidence=0.1)
+    memory.confirm(memory.waiting[0]["id"], by=BOB, take="both")
+    assert {(entry["value"], entry.get("aspect"), entry["claimed_by"]) for entry in memory.facts} == {
+        ("Lisbon", None, A),
+        ("Berlin", "Berlin", A),
+    }

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.catalog.recall_rules import Claims, Known
+from memnet.domain.core.scope import ETag
 from memnet.domain.documents.claim import Claim
 from memnet.domain.history.statements import EntryState
 from memnet.domain.recall.candidate import Candidate, EntryPlace
@@ -25,9 +26,9 @@ def claim(value: str, claimed_by: str | None, at: str = MAY, *, about: str = "da
         binding_id="b",
         namespace="n",
         path="p.json",
-        etag=None,
+        etag=ETag("e"),
         section=section,
-        pointer=f"{section}/0",  # type: ignore[arg-type]
+        pointer=f"{section}/0",
     )
     said = Claim(("workspace", about), value, claimed_by, at)
     return entry(key, claim=said, place=place, **{"confidence": 0.9} | members)
