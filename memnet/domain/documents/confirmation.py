@@ -61,12 +61,23 @@ def waiting(catalog: Catalog, key: DocumentKey, content: Json) -> Iterator[Waiti
                 yield Waiting(section, index, item)
 
 
-def adds_waiting(catalog: Catalog, key: DocumentKey, before: Json, after: Json) -> bool:
-    """Return whether a change of a document's content adds a pending item; `before` is None for a creation."""
-    added = Counter(str(one.item.get("id")) for one in waiting(catalog, key, after))
-    if not added or before is None:
-        return bool(added)
-    return bool(added - Counter(str(one.item.get("id")) for one in waiting(catalog, key, before)))
+def added_waiting(catalog: Catalog, key: DocumentKey, before: Json, after: Json) -> list[dict[str, Json]]:
+    """Return the pending items that a change of a document's content adds; `before` is None for a creation."""
+    added = list(waiting(catalog, key, after))
+    had = (
+        Counter(_identity(one) for one in waiting(catalog, key, before)) if added and before is not None else Counter()
+    )
+    return [one.item for one in added if _takes(had, _identity(one))]
+
+
+def _identity(one: Waiting) -> str:
+    return canonical([one.item.get("id"), one.item.get("decides")]).decode()
+
+
+def _takes(had: Counter[str], identity: str) -> bool:
+    """Count one known item off; return whether it is a new one."""
+    had[identity] -= 1
+    return had[identity] < 0
 
 
 def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Envelope, *, now: str) -> Decision:
