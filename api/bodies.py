@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from api.query import CURSOR_PATTERN, MAX_CURSOR
 from memnet.domain.context.prompt import MIN_TOKENS, Format
+from memnet.domain.core.claimant import Claimant
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.evidence import POINTERS, STATED_BY, BoundedEvidence, Evidence, names_source
 from memnet.domain.core.json_types import Integer
@@ -70,6 +71,9 @@ class PatchBody(BindingBody):
     reason: Literal["live_update", "replay_update", "admin_migration"]
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     source_time: Annotated[str, Field(max_length=64, json_schema_extra={"format": "date-time"})] | None = None
+    claimant: Annotated[
+        Claimant | None, Field(description="Who states it, in a workspace: the service writes a code of this user.")
+    ] = None
 
     @field_validator("source_time")
     @classmethod

@@ -21,6 +21,7 @@ class Reason(StrEnum):
     FRESHNESS = "freshness"
     CONFIRMATION = "confirmation"
     REJECTION = "rejection"
+    RETRACTION = "retraction"
 
 
 class Role(StrEnum):
@@ -41,6 +42,7 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "assemble_context": frozenset({Role.READ, Role.ADMIN}),
         "recall": frozenset({Role.READ, Role.ADMIN}),
         "patch_document": frozenset({Role.WRITE, Role.REPLAY, Role.ADMIN}),
+        "consolidate_documents": frozenset({Role.REPLAY, Role.ADMIN}),
         "replace_document": frozenset({Role.ADMIN}),
         "delete_document": frozenset({Role.ADMIN}),
         "list_audit": frozenset({Role.ADMIN, Role.AUDIT}),
@@ -66,6 +68,11 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "list_conflicts": frozenset({Role.REPLAY, Role.ADMIN}),
         "retry_conflict": frozenset({Role.REPLAY, Role.ADMIN}),
         "discard_conflict": frozenset({Role.ADMIN}),
+        "plan_retraction": frozenset({Role.ADMIN}),
+        "apply_retraction": frozenset({Role.ADMIN}),
+        "undo_retraction": frozenset({Role.ADMIN}),
+        "get_retraction": frozenset({Role.ADMIN, Role.AUDIT}),
+        "list_retractions": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_users": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_waiting": frozenset({Role.ADMIN, Role.AUDIT}),
         "apply_retention": frozenset({Role.ADMIN}),

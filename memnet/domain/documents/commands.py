@@ -89,12 +89,14 @@ class PatchDocument(_Write):
     """The principal that submitted the conversation behind a replayed patch."""
     stated_at: str | None = None
     """Of a replayed patch: when the user stated it in the conversation of its evidence; None: not in so many words."""
+    claimed_by: str | None = None
+    """The code of the claimant in this scope, which the service writes into the statements; None: no one's."""
     asks_about: str | None = None
     """Of a replayed patch: the id of an open entry that it may be about; it waits, with the question of its section."""
 
     def request_hash(self) -> str:
         """Return the hash that identifies the request. A retry may have another precondition."""
-        why = self.reason, self.evidence, self.confidence, self.source_time
+        why = self.reason, self.evidence, self.confidence, self.source_time, self.claimed_by
         return _request_hash("PATCH", self.profile_id, self.binding_id, self.ops, *why)
 
 

@@ -1,7 +1,7 @@
 """Decide on a pending item by one patch: a confirmation applies its operation, a rejection removes it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import orjson
 from memnet.domain.catalog.catalog import Catalog, WriteRules, protected_sections
 from memnet.domain.catalog.path_policy import ROOT, check_writable, content_pointer, lies_within
 from memnet.domain.catalog.rules import SectionUpkeep
+<<<<<<< HEAD
 from memnet.domain.core.access import Reason, may_read, permit_decision
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
@@ -18,12 +19,26 @@ from memnet.domain.core.errors import (
     PendingItemNotFound,
     PendingTargetChanged,
     ProfileForbidden,
+=======
+from memnet.domain.catalog.statement_rules import MERGES
+from memnet.domain.core.access import ROLES, Reason
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import (
+    BindingMismatch,
+    LimitExceeded,
+    MalformedRequest,
+    PendingItemNotFound,
+>>>>>>> integration
     ProposerCannotConfirm,
 )
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, pointer, pointer_text
 from memnet.domain.core.scope import DocumentKey, Json
+<<<<<<< HEAD
 from memnet.domain.documents.answer import find_answered
+=======
+from memnet.domain.documents.absorption import closing_ops
+>>>>>>> integration
 from memnet.domain.documents.commands import ConfirmPending, PatchDocument, RejectPending
 from memnet.domain.documents.confidence import check_claim
 from memnet.domain.documents.entry import ALSO, confidence_of, entries_at, evidence_of
@@ -109,12 +124,19 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
     patch = replace(
         patch,
         confidence=command.confidence,
+<<<<<<< HEAD
         evidence={**(command.evidence or {}), "pending_id": command.pending_id, **took},
         source_time=proposed_at if isinstance(proposed_at, str) and taken.proposal is not None else None,
+=======
+        evidence={**(command.evidence or {}), "pending_id": command.pending_id},
+        source_time=proposed_at if isinstance(proposed_at, str) else None,
+        claimed_by=_claimed_by(found.item, tended),
+>>>>>>> integration
     )
     check_claim(patch, rules.profile, written)
     # Only the operations of the answer have to be writable, not the members that the service adds.
     writable = rules.profile.writable.get(rules.binding.binding_id, ())
+<<<<<<< HEAD
     check_writable(parse_patch(sent), [*writable, pointer(found.section)])
     return decide_within(patch, rules, current, [()], confirmed_at=now, answer=taken.answer)
 
@@ -146,6 +168,25 @@ def _written(
         for op in carried.ops:
             written += _verified(op, taken.proposal, command, rules, content, now)
     return sent, written
+=======
+    check_writable(parse_patch(carried.ops), [*writable, pointer(found.section)])
+    return _with_closed(decide_within(patch, rules, current, [()], confirmed_at=now), found.item, rules, now)
+
+
+def _with_closed(decision: Decision, item: Json, rules: WriteRules, now: str) -> Decision:
+    """Close the statements that the confirmed text joins, and give their evidence to the one that has it.
+
+    Raises LimitExceeded.
+    """
+    if MERGES not in item:
+        return decision
+    ops = closing_ops(item, decision.content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()), at=now)
+    content = apply({ROOT: orjson.loads(decision.content_bytes)}, orjson.loads(canonical(ops)))[ROOT]
+    data, allowed = canonical(content), rules.binding.max_chars
+    if len(data.decode()) > allowed:
+        raise LimitExceeded(param="", limit="max_chars", allowed=allowed, found=len(data.decode()))
+    return replace(decision, content=content, content_bytes=data, ops=[*decision.ops, *ops])
+>>>>>>> integration
 
 
 def decide_rejection(command: RejectPending, catalog: Catalog, current: Envelope) -> Decision:
@@ -227,6 +268,16 @@ def _patch(
     )
 
 
+def _claimed_by(item: dict[str, Json], rules: Sequence[SectionUpkeep]) -> str | None:
+    """Return the code of the claimant of what an item proposes."""
+    value = item["target"].get("value")
+    for rule in rules if isinstance(value, dict) else ():
+        name = None if rule.statements is None else rule.statements.claimed_by_field
+        if name is not None and isinstance(value.get(name), str):
+            return str(value[name])
+    return None
+
+
 def _versions(item: Json, changed: RebaseConflict) -> dict[str, Json]:
     base, theirs = (None if value is ABSENT else value for value in (changed.base, changed.theirs))
     return {"base": base, "ours": item.get("target"), "theirs": theirs}
@@ -288,7 +339,8 @@ def _claims(
         given = evidence_of({rule.evidence_field: command.evidence}, rule)
         proposed = [] if proposal is None else evidence_of({rule.evidence_field: proposal.get("evidence")}, rule)
         own = {name: value for name, value in command.evidence.items() if name != ALSO}
-        joint = _together(own, [*given, *evidence_of(entry, rule), *proposed])
+        # A text that joins statements gets the evidence of each when those are closed.
+        joint = _together(own, [*given, *evidence_of(entry, rule), *([] if MERGES in found.item else proposed)])
         claims.append((rule.evidence_field, [joint, command.evidence]))
     return claims
 

@@ -1,6 +1,6 @@
 """Where the statements of a patch come from, and what the service writes into each: an id, and its source times."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -40,12 +40,19 @@ class StatementSource:
     now: str
     waiting: Collection[bytes] = ()
     """The items of evidence, in canonical form, whose times the service has written before."""
+    claimed: Mapping[str, Json] = field(default_factory=dict)
+    """The codes of the claimants of what waits, by the id of the proposed entry."""
     is_confirmed: bool = False
     """Whether the patch applies a confirmed proposal."""
     is_corroborated: bool = False
     """Whether the patch applies a pending item that the user stated often enough."""
+<<<<<<< HEAD
     answer: Answer | None = None
     """What the confirmation decided about a question; None: it answers none."""
+=======
+    is_beside: bool = False
+    """Whether a confirmed statement stands beside those that it contradicts."""
+>>>>>>> integration
     _stated: dict[Thing, str] = field(default_factory=dict)
     """The time of the last statement of this patch about a thing."""
 
@@ -53,6 +60,17 @@ class StatementSource:
     def applies_item(self) -> bool:
         """Whether the patch applies a pending item, so that it asks nothing."""
         return self.is_confirmed or self.is_corroborated
+
+    @property
+    def closes_rivals(self) -> bool:
+        """Whether the patch is an answer that ends what other claimants say."""
+        return self.is_confirmed and not self.is_beside
+
+    def claimant_of(self, entry: Entry, rule: SectionUpkeep) -> Json:
+        """Return the code of the claimant of a new entry: that of the patch, or of the pending item that it applies."""
+        if self.applies_item:
+            return self.claimed.get(str(entry.get(rule.id_field)), self.command.claimed_by)
+        return self.command.claimed_by
 
     @property
     def time(self) -> str:

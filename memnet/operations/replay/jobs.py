@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from memnet.domain.core.errors import ProfileNotFound, ReplayNotFound, Unavailable
+from memnet.domain.core.errors import ProfileNotFound, ReplayNotFound, SourceRetracted, Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import from_text
@@ -118,7 +118,7 @@ async def retry_replay(scope: UserScope, replay_id: str, service: Service) -> Re
     """Mark the job of a failed replay, queue the replay, and send the job; any other replay stays unchanged.
 
     If another replay has taken its turn, that one is retried first. Raises InvalidIdentifier, ReplayNotFound,
-    HistoryCorrupt, ErasureRunning, Unavailable.
+    HistoryCorrupt, ErasureRunning, Unavailable; SourceRetracted: what it rests on was taken back.
     """
     job = Job(JobKind.REPLAY, scope.tenant_id, scope.user_id, replay_id)
 
@@ -127,11 +127,13 @@ async def retry_replay(scope: UserScope, replay_id: str, service: Service) -> Re
         if stored is None:
             raise ReplayNotFound()
         replay = replays.load(stored.data)
+        if replay.status is ReplayStatus.RETRACTED:
+            raise SourceRetracted(retraction_id=replay.retracted_by)
         if replay.status is not ReplayStatus.FAILED:
             return replay, False
         if replay.covered_by is not None:
-            # A worker finds out if it is gone, or does not contain the turn.
-            with suppress(ReplayNotFound):
+            # A worker finds out if it is gone, was taken back, or does not contain the turn.
+            with suppress(ReplayNotFound, SourceRetracted):
                 await retry_replay(scope, replay.covered_by, service)
         await service.marks.mark(job)
         replay = replay.requeue(service.clock.now())
