@@ -24,7 +24,6 @@ ANSWER: dict[str, Json] = {"pending_id": ENTRY_ID, "at": TIME, "values": ["0"], 
 ITEM: dict[str, Json] = {"conversation_id": "c", "at": TIME, "confirmed_by": "p", "answer": ANSWER, "lacks": ["m"]}
 EVIDENCE: dict[str, Json] = {**ITEM, "also": [ITEM]}
 """What the service writes as the evidence of a statement."""
-<<<<<<< HEAD
 PROPOSAL: dict[str, Json] = {
     "id": ENTRY_ID,
     "text": "t",
@@ -48,10 +47,8 @@ QUESTION: dict[str, Json] = {
     "also_proposed_by": ["p"] * 20,
 }
 """The members that a full question adds to a pending item."""
-=======
 CODE = f"{PREFIX}0123456789abcdef0123456789abcdef"
-REMEDY = "allow date-times, ids, codes of claimants, and in evidence the members at, lacks and confirmed_by"
->>>>>>> integration
+REMEDY = "allow date-times, ids, codes of claimants, and in evidence the members at, lacks, confirmed_by and answer"
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -110,7 +107,6 @@ def _check_asking(
         yield Problem(f"{at}/question", f"{{{name}}} is neither {{old}} nor {{new}}", "write one of them")
 
 
-<<<<<<< HEAD
 def _check_question(at: str, profile: Profile, binding_id: str, schema: Schema) -> Iterator[Problem]:
     """Yield what the schema's pending items have no room for: a question with all of its choices."""
     section, binding = profile.pending_sections.get(binding_id), profile.binding(binding_id)
@@ -125,7 +121,8 @@ def _check_question(at: str, profile: Profile, binding_id: str, schema: Schema) 
         if lies_within(pointer(violation.pointer), pointer(section)) and place and place[0] in QUESTION:
             reason = f"the schema refuses what the service writes to {pointer_text(place)}: {violation.message}"
             yield Problem(f"{at}/question", reason, "allow the members of a question that docs/profiles.md lists")
-=======
+
+
 def _check_claimants(
     at: str, profile: Profile, binding_id: str, rule: SectionUpkeep, statements: Statements
 ) -> Iterator[Problem]:
@@ -147,7 +144,6 @@ def _check_claimants(
     if name is not None and name not in statements.about[1:]:
         remedy = f"add {name} to about, after what the statement is about"
         yield Problem(f"{at}/claimed_by_field", f"{name} is no later member of about", remedy)
->>>>>>> integration
 
 
 def _check_members(at: str, rule: SectionUpkeep, statements: Statements, schema: Schema) -> Iterator[Problem]:
@@ -174,10 +170,4 @@ def _check_room(at: str, profile: Profile, binding_id: str, rule: SectionUpkeep,
         place = pointer(violation.pointer)[len(rule.place) + 1 :]
         if lies_within(pointer(violation.pointer), rule.place) and place and place[0] in entry:
             reason = f"the schema refuses what the service writes to {pointer_text(place)}: {violation.message}"
-<<<<<<< HEAD
-            yield Problem(
-                at, reason, "allow date-times, ids, and in evidence the members at, lacks, confirmed_by and answer"
-            )
-=======
             yield Problem(at, reason, REMEDY)
->>>>>>> integration

@@ -43,6 +43,8 @@ class Answer:
     """The digests of their evidence."""
     apart_from: tuple[Json, ...] = ()
     """Of an entry that was set apart: what the statement had in the member that sets it apart. Empty: none was."""
+    is_beside: bool = False
+    """Whether both are right, so that the proposal closes nothing."""
     is_current: bool = True
     """Whether the question still shows what is open, so that the answer counts as a statement made now."""
 
@@ -70,12 +72,13 @@ def answer_of(
     rule: SectionUpkeep,
     *,
     apart_from: Sequence[Json] = (),
+    is_beside: bool = False,
     is_current: bool = True,
 ) -> Answer:
     """Return the answer that did not take the statements `refused`."""
     values = dict.fromkeys(_digest(value_of(entry, rule)) for entry in refused)
     evidence = dict.fromkeys(found for entry in refused for found in _digests(entry, rule))
-    return Answer(pending_id, tuple(values), tuple(evidence)[:MAX_DIGESTS], tuple(apart_from), is_current)
+    return Answer(pending_id, tuple(values), tuple(evidence)[:MAX_DIGESTS], tuple(apart_from), is_beside, is_current)
 
 
 def refusing(entry: Entry, held: Sequence[Entry], rule: SectionUpkeep) -> Entry | None:
@@ -107,8 +110,12 @@ def set_apart(entry: Entry, held: Sequence[Entry], rule: SectionUpkeep) -> Entry
 
 
 def apart_member(rule: SectionUpkeep) -> str:
-    """Return the member that sets entries apart which are about the same otherwise: the last one of `about`."""
-    return statements_of(rule).about[-1]
+    """Return the member that sets entries apart which are about the same otherwise.
+
+    That is the last one of `about` that a sender states.
+    """
+    statements = statements_of(rule)
+    return [name for name in statements.about if name != statements.claimed_by_field][-1]
 
 
 def find_answered(content: Json, pending_id: str, rules: Sequence[SectionUpkeep]) -> Answered | None:

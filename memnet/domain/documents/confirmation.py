@@ -10,35 +10,23 @@ import orjson
 from memnet.domain.catalog.catalog import Catalog, WriteRules, protected_sections
 from memnet.domain.catalog.path_policy import ROOT, check_writable, content_pointer, lies_within
 from memnet.domain.catalog.rules import SectionUpkeep
-<<<<<<< HEAD
-from memnet.domain.core.access import Reason, may_read, permit_decision
-from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import (
-    BindingMismatch,
-    MalformedRequest,
-    PendingItemNotFound,
-    PendingTargetChanged,
-    ProfileForbidden,
-=======
 from memnet.domain.catalog.statement_rules import MERGES
-from memnet.domain.core.access import ROLES, Reason
+from memnet.domain.core.access import Reason, may_read, permit_decision
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     BindingMismatch,
     LimitExceeded,
     MalformedRequest,
     PendingItemNotFound,
->>>>>>> integration
+    PendingTargetChanged,
+    ProfileForbidden,
     ProposerCannotConfirm,
 )
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, pointer, pointer_text
 from memnet.domain.core.scope import DocumentKey, Json
-<<<<<<< HEAD
-from memnet.domain.documents.answer import find_answered
-=======
 from memnet.domain.documents.absorption import closing_ops
->>>>>>> integration
+from memnet.domain.documents.answer import find_answered
 from memnet.domain.documents.commands import ConfirmPending, PatchDocument, RejectPending
 from memnet.domain.documents.confidence import check_claim
 from memnet.domain.documents.entry import ALSO, confidence_of, entries_at, evidence_of
@@ -119,26 +107,22 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
             error.details = {name: value for name, value in error.details.items() if name not in _VERSIONS}
         raise
     patch = _patch(command, rules, found, written, Reason.CONFIRMATION)
+    tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
     proposed_at = found.item.get("proposed_at") if taken.proposal is None else taken.proposal.get("proposed_at")
     took = {} if taken.answer is None else {"take": command.take}
     patch = replace(
         patch,
         confidence=command.confidence,
-<<<<<<< HEAD
         evidence={**(command.evidence or {}), "pending_id": command.pending_id, **took},
         source_time=proposed_at if isinstance(proposed_at, str) and taken.proposal is not None else None,
-=======
-        evidence={**(command.evidence or {}), "pending_id": command.pending_id},
-        source_time=proposed_at if isinstance(proposed_at, str) else None,
-        claimed_by=_claimed_by(found.item, tended),
->>>>>>> integration
+        claimed_by=_claimed_by(taken.proposal or found.item, tended),
     )
     check_claim(patch, rules.profile, written)
     # Only the operations of the answer have to be writable, not the members that the service adds.
     writable = rules.profile.writable.get(rules.binding.binding_id, ())
-<<<<<<< HEAD
     check_writable(parse_patch(sent), [*writable, pointer(found.section)])
-    return decide_within(patch, rules, current, [()], confirmed_at=now, answer=taken.answer)
+    decision = decide_within(patch, rules, current, [()], confirmed_at=now, answer=taken.answer)
+    return _with_closed(decision, found.item, rules, now)
 
 
 def _written(
@@ -168,9 +152,6 @@ def _written(
         for op in carried.ops:
             written += _verified(op, taken.proposal, command, rules, content, now)
     return sent, written
-=======
-    check_writable(parse_patch(carried.ops), [*writable, pointer(found.section)])
-    return _with_closed(decide_within(patch, rules, current, [()], confirmed_at=now), found.item, rules, now)
 
 
 def _with_closed(decision: Decision, item: Json, rules: WriteRules, now: str) -> Decision:
@@ -186,7 +167,6 @@ def _with_closed(decision: Decision, item: Json, rules: WriteRules, now: str) ->
     if len(data.decode()) > allowed:
         raise LimitExceeded(param="", limit="max_chars", allowed=allowed, found=len(data.decode()))
     return replace(decision, content=content, content_bytes=data, ops=[*decision.ops, *ops])
->>>>>>> integration
 
 
 def decide_rejection(command: RejectPending, catalog: Catalog, current: Envelope) -> Decision:
@@ -337,10 +317,11 @@ def _claims(
     ]
     if command.evidence:
         given = evidence_of({rule.evidence_field: command.evidence}, rule)
-        proposed = [] if proposal is None else evidence_of({rule.evidence_field: proposal.get("evidence")}, rule)
-        own = {name: value for name, value in command.evidence.items() if name != ALSO}
         # A text that joins statements gets the evidence of each when those are closed.
-        joint = _together(own, [*given, *evidence_of(entry, rule), *([] if MERGES in found.item else proposed)])
+        asks = proposal is not None and MERGES not in proposal
+        proposed = evidence_of({rule.evidence_field: proposal.get("evidence")}, rule) if asks else []
+        own = {name: value for name, value in command.evidence.items() if name != ALSO}
+        joint = _together(own, [*given, *evidence_of(entry, rule), *proposed])
         claims.append((rule.evidence_field, [joint, command.evidence]))
     return claims
 

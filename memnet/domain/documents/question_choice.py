@@ -94,10 +94,11 @@ def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: 
     place, entry = shown
     write: Op = {"op": "replace", "path": f"/{ROOT}{rule.section}/{place}", "value": entry}
     if chosen is None or thing_of(chosen["target"]["value"], rule) != thing_of(entry, rule):
-        return Taken(chosen, write, answer_of(command.pending_id, refused, rule))
+        is_beside = command.take == "both"
+        return Taken(chosen, write, answer_of(command.pending_id, refused, rule, is_beside=is_beside))
     apart = _apart(command, chosen, content, rules, rule)
     had = chosen["target"]["value"].get(apart_member(rule))
-    return Taken(apart, write, answer_of(command.pending_id, refused, rule, apart_from=[had]))
+    return Taken(apart, write, answer_of(command.pending_id, refused, rule, apart_from=[had], is_beside=True))
 
 
 def _check(command: ConfirmPending, item: Json, *, is_question: bool) -> None:

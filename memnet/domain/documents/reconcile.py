@@ -17,11 +17,8 @@ from memnet.domain.core.errors import StatementContradicted
 from memnet.domain.core.json_patch import Op, Operation, apply, member_ops, parse_patch, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents import statement_question
-<<<<<<< HEAD
 from memnet.domain.documents.answer import Answer
-=======
 from memnet.domain.documents.claim import check_codes
->>>>>>> integration
 from memnet.domain.documents.commands import PatchDocument, Settled
 from memnet.domain.documents.entry import entries_at, evidence_of
 from memnet.domain.documents.pending_item import proposals_of, written
@@ -72,13 +69,8 @@ def settle(
     # Applied as a whole first: an error names the index of the operation.
     apply({ROOT: orjson.loads(canonical(before))}, orjson.loads(canonical([op.body for op in ops])))
     applies_item = is_confirmed or is_corroborated
-<<<<<<< HEAD
-    waiting = _waiting_evidence(before, rules) if applies_item else frozenset()
-    source = StatementSource(command, now, waiting, is_confirmed, is_corroborated, answer)
-=======
     items = _waiting_entries(before, rules) if applies_item else ()
-    source = StatementSource(command, now, _evidence(items), _claimants(items), is_confirmed, is_corroborated)
->>>>>>> integration
+    source = StatementSource(command, now, _evidence(items), _claimants(items), is_confirmed, is_corroborated, answer)
     gate = _Gate(source, rules, sent, proposal_ids)
     gate.state = {ROOT: orjson.loads(canonical(before))}
     for index, op in enumerate(ops):
@@ -176,19 +168,10 @@ def _waiting_entries(content: Json, rules: WriteRules) -> Sequence[tuple[Entry, 
     """Return the entries that the pending items of the document propose, with each rule of the binding."""
     binding_id = rules.binding.binding_id
     section = rules.profile.pending_sections.get(binding_id)
-<<<<<<< HEAD
-    found: set[bytes] = set()
+    found: list[tuple[Entry, SectionUpkeep]] = []
     items = [] if section is None else entries_at(content, section)
     for one in (one for item in items if isinstance(item, dict) for one in proposals_of(item)):
         target = one.get("target")
-        value = target.get("value") if isinstance(target, dict) else None
-        for rule in rules.profile.upkeep_rules.get(binding_id, ()):
-            found |= {canonical(its) for its in evidence_of(value, rule) if isinstance(its, dict) and AT in its}
-    return frozenset(found)
-=======
-    found: list[tuple[Entry, SectionUpkeep]] = []
-    for item in [] if section is None else entries_at(content, section):
-        target = item.get("target") if isinstance(item, dict) else None
         value = target.get("value") if isinstance(target, dict) else None
         if isinstance(value, dict):
             found += [(value, rule) for rule in rules.profile.upkeep_rules.get(binding_id, ())]
@@ -205,7 +188,6 @@ def _claimants(items: Sequence[tuple[Entry, SectionUpkeep]]) -> Mapping[str, Jso
     """Return the codes of the claimants of what waits, by the id of the entry."""
     named = [(value, rule, rule.statements.claimed_by_field) for value, rule in items if rule.statements is not None]
     return {str(value.get(rule.id_field)): value.get(name) for value, rule, name in named if name is not None}
->>>>>>> integration
 
 
 def _difference(rule: SectionUpkeep, before: Mapping[int, Json], after: Mapping[int, Json]) -> list[Op]:

@@ -11,11 +11,8 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import PathNotWritable, StatementContradicted
 from memnet.domain.core.json_patch import pointer_text
 from memnet.domain.core.scope import Json
-<<<<<<< HEAD
 from memnet.domain.documents.answer import bare, refusing, set_apart
-=======
 from memnet.domain.documents.claim import contradicting
->>>>>>> integration
 from memnet.domain.documents.commands import Settled, Verdict
 from memnet.domain.documents.entry import confidence_of, evidence_of, is_open
 from memnet.domain.documents.section_changes import EntryChange
@@ -156,19 +153,16 @@ class SectionGate:
         entry = self.source.stamped(new, rule, change.op_index, change.slot, about.values(), taken, replaced)
         self.statements[change.op_index] = entry
         doubted = self._doubted()
-        answered = refusing(entry, [*about.values(), *([] if doubted is None else [doubted])], rule) if is_new else None
+        asked = [*about.values(), *contradicting(entry, self._entries(), rule), *([] if doubted is None else [doubted])]
+        answered = refusing(entry, asked, rule) if is_new else None
         if answered is not None:
             self._report(change, "kept", None, replaced_by=answered.get(rule.id_field))
             return
         runs = fold({**about, slot: entry}, rule)
         run = next(run for run in reversed(runs) if slot in run.slots())
-<<<<<<< HEAD
-        ends = doubted if run.slot == slot else None
-=======
         rivals = self._rivals(run) if run.slot == slot else []
         self._check_decides(change, rivals)
-        ends = rivals[0] if rivals and not self.source.applies_item else self._doubted() if run.slot == slot else None
->>>>>>> integration
+        ends = rivals[0] if rivals and not self.source.applies_item else doubted if run.slot == slot else None
         refusal: Verdict | None = "asked"
         if ends is None and run.follows is not None and run.slot == slot and run.ended is None:
             ends = run.follows.entry

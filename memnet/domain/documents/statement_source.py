@@ -46,13 +46,8 @@ class StatementSource:
     """Whether the patch applies a confirmed proposal."""
     is_corroborated: bool = False
     """Whether the patch applies a pending item that the user stated often enough."""
-<<<<<<< HEAD
     answer: Answer | None = None
     """What the confirmation decided about a question; None: it answers none."""
-=======
-    is_beside: bool = False
-    """Whether a confirmed statement stands beside those that it contradicts."""
->>>>>>> integration
     _stated: dict[Thing, str] = field(default_factory=dict)
     """The time of the last statement of this patch about a thing."""
 
@@ -64,7 +59,7 @@ class StatementSource:
     @property
     def closes_rivals(self) -> bool:
         """Whether the patch is an answer that ends what other claimants say."""
-        return self.is_confirmed and not self.is_beside
+        return self.is_confirmed and not (self.answer is not None and self.answer.is_beside)
 
     def claimant_of(self, entry: Entry, rule: SectionUpkeep) -> Json:
         """Return the code of the claimant of a new entry: that of the patch, or of the pending item that it applies."""

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from memnet.domain.core.access import Role
+from memnet.domain.core.scope import Actor
 from memnet.domain.history.statements import EntryState
 from tests.domain.samples import CATALOG
 from tests.operations.recall_history_scenario import HistoryWorld, on, opinion
@@ -12,6 +14,8 @@ from tests.operations.turn_search_scenario import ONE, OTHER
 
 OLD, NEW, THIRD = (f"The user thinks that the harbour is {stance}." for stance in ("quiet", "loud", "busy"))
 ELSEWHERE = "The user thinks that the harbour wall is {}."
+
+USER = Actor("svc-user", frozenset({Role.WRITE}))
 
 
 @pytest.fixture
@@ -50,7 +54,7 @@ async def test_the_oldest_question_is_asked_whatever_the_question_is(world: Hist
 async def test_an_answered_question_gives_way_to_the_next_one(world: HistoryWorld) -> None:
     first = (await world.recall("harbour")).clarification
     assert first is not None
-    await world.patch({"op": "remove", "path": "/content/to_confirm/0"})
+    await world.patch({"op": "remove", "path": "/content/to_confirm/0"}, actor=USER)
     second = (await world.recall("harbour")).clarification
     assert second is not None
     assert (second["choices"], second["pending_id"] == first["pending_id"]) == (
