@@ -130,7 +130,8 @@ class Workspace:
         turn = {"turn_id": "t1", "timestamp": day(said["day"]), "messages": [message]}
         turn |= {} if said.get("by") is None else {"claimant": {"user_id": said["by"]}}
         body = Turns.model_validate({"profile_id": PROFILE, "turns": [turn | members]})
-        conversation = f"c-{said['day']}-{said.get('by')}"
+        # Of its own, and without the claimant's id, as a client should name it.
+        conversation = f"c-{said['day']}-{said['value']}"
         (stored,) = (await store_turns(ACME, conversation, body, self.service, actor=CHAT)).turns
         return stored
 
