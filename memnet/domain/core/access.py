@@ -21,6 +21,7 @@ class Reason(StrEnum):
     FRESHNESS = "freshness"
     CONFIRMATION = "confirmation"
     REJECTION = "rejection"
+    RETRACTION = "retraction"
 
 
 class Role(StrEnum):
@@ -45,6 +46,7 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "replace_document": frozenset({Role.ADMIN}),
         "delete_document": frozenset({Role.ADMIN}),
         "list_audit": frozenset({Role.ADMIN, Role.AUDIT}),
+        "get_blame": frozenset({Role.ADMIN, Role.AUDIT}),
         "verify_audit": frozenset({Role.ADMIN, Role.AUDIT}),
         "export_user": frozenset({Role.ADMIN}),
         "list_pending": frozenset({Role.READ, Role.ADMIN}),
@@ -67,6 +69,11 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "list_conflicts": frozenset({Role.REPLAY, Role.ADMIN}),
         "retry_conflict": frozenset({Role.REPLAY, Role.ADMIN}),
         "discard_conflict": frozenset({Role.ADMIN}),
+        "plan_retraction": frozenset({Role.ADMIN}),
+        "apply_retraction": frozenset({Role.ADMIN}),
+        "undo_retraction": frozenset({Role.ADMIN}),
+        "get_retraction": frozenset({Role.ADMIN, Role.AUDIT}),
+        "list_retractions": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_users": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_waiting": frozenset({Role.ADMIN, Role.AUDIT}),
         "apply_retention": frozenset({Role.ADMIN}),

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.json_types import members_of
@@ -20,16 +21,21 @@ from memnet.domain.replay.snapshot import Snapshot
 
 
 class ReplayStatus(StrEnum):
-    """The progress of a replay. PARTIAL: finished, with a rejected or conflicting patch."""
+    """The progress of a replay.
+
+    PARTIAL: finished, with a rejected or conflicting patch. RETRACTED: finished, because a retraction took back what it
+    rests on.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
     PARTIAL = "partial"
     FAILED = "failed"
+    RETRACTED = "retracted"
 
 
-FINISHED = frozenset({ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL, ReplayStatus.FAILED})
+FINISHED = frozenset({ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL, ReplayStatus.FAILED, ReplayStatus.RETRACTED})
 PROMISED = timedelta(minutes=5)
 """The objective: 99 % of replays finish within this time after their snapshot was accepted."""
 
@@ -128,6 +134,8 @@ class Replay:
     extraction: Json = None
     """The extractor and its prompt (`Provenance.members`); None until there is a plan."""
     patches: Sequence[PatchResult] = ()
+    retracted_by: str | None = None
+    """The retraction that took back what it rests on."""
     sealed: Json = None
     """The plan, sealed under this record's key; None until there is one."""
 
@@ -246,6 +254,11 @@ class Replay:
     def fail(self, reason: str, now: datetime) -> "Replay":
         """Give it up; applied patches stay applied."""
         return self._changed(now, status=ReplayStatus.FAILED, reason=reason)
+
+    def retract(self, retraction_id: str, now: datetime) -> "Replay":
+        """End it without its plan: a retraction took back what it rests on."""
+        ended = {"status": ReplayStatus.RETRACTED, "reason": ErrorCode.SOURCE_RETRACTED.value, "sealed": None}
+        return self._changed(now, **ended, retracted_by=retraction_id, due_at=None)
 
     def requeue(self, now: datetime) -> "Replay":
         """Queue a failed one again; it continues where it stopped."""

@@ -180,6 +180,11 @@ def _proposal(material: Material, extraction: Extraction, index: int, proposed: 
     )
 
 
+def event_id_of(replay_id: str) -> str:
+    """Return the id of the event that a replay writes."""
+    return f"{RESERVED}{replay_id}"
+
+
 def _event(material: Material, digest: Digest) -> Json:
     """Return the event; it depends on the messages and the digest alone, so that a repeated write is the same event."""
     snapshot = material.snapshot
@@ -191,7 +196,7 @@ def _event(material: Material, digest: Digest) -> Json:
         about["span"] = {"start": 0, "end": len(snapshot.messages) - 1}
     evidence = _bounded(material.evidence(ids), **about)
     return {
-        "event_id": f"{RESERVED}{snapshot.replay_id}",
+        "event_id": event_id_of(snapshot.replay_id),
         "service_id": snapshot.service_id[:MAX_WORD],
         "timestamp": snapshot.messages[-1].timestamp,
         "source_type": SOURCE_TYPE,

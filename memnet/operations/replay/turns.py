@@ -28,6 +28,7 @@ from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.replay.turn import Turn, Turns, take_turn, taken_again
 from memnet.domain.sealing.sealing import DataKey
 from memnet.operations.documents.claimants import find_codes
+from memnet.operations.replay.closed_sources import check_open, read_closed
 from memnet.operations.replay.jobs import retry_replay, send_job, unmark_job
 from memnet.operations.replay.snapshots import is_done, renew_snapshot
 from memnet.operations.replay.waiting_for_replays import wait_for_replays
@@ -102,6 +103,7 @@ async def store_turns(
         ClaimantNotFound: A claimant has no memory; nothing is stored.
         LimitExceeded, QuotaExceeded: The user's turns of a minute are used up; nothing is stored.
         SnapshotExists: Another turn or conversation has the id of a turn. The other turns are stored.
+        SourceRetracted: The conversation, a turn or a message of it was taken back; nothing is stored.
         ProfileNotFound, ProfileForbidden, InvalidIdentifier, DecryptionFailed, HistoryCorrupt, ErasureRunning,
         VaultUnavailable, Unavailable.
     """
@@ -117,7 +119,10 @@ async def store_turns(
         for turn, code in zip(body.turns, codes, strict=True)
     ]
     ring = KeyRing(service.vault)
-    checked, known_key = await asyncio.gather(service.records.check_to_write(scope), ring.find_current(scope))
+    checked, known_key, closed = await asyncio.gather(
+        service.records.check_to_write(scope), ring.find_current(scope), read_closed(scope, service.records)
+    )
+    check_open(closed, taken, now)
     data_key = known_key or await ring.get_or_create(scope, checked=checked)
     due = now + timedelta(seconds=rules.quiet_seconds) if rules.quiet_seconds else None
     wave = _Wave(service, checked, data_key, rules.searchable, now, due)
