@@ -64,12 +64,12 @@ async def test_a_path_ends_as_the_page_says(path: dict[str, Any], how: str) -> N
         by = {"user": USER, "tenant": TENANT}[answer["by"]]
         await workspace.answer(answer["take"], by)
     content = await workspace.content()
-    held = {True: [], False: []}  # type: dict[bool, list[str]]
+    held: dict[bool, list[str]] = {True: [], False: []}
     for entry in content[section]:
         held[entry.get("valid_until") is None].append(entry["value"])
     assert (sorted(held[True]), sorted(held[False])) == (sorted(path["open"]), sorted(path.get("closed", [])))
     assert content["to_confirm"] == []
-    codes = {said.get("by"): set() for said in path["stated"]}  # type: dict[str, set[str]]
+    codes: dict[str, set[str]] = {said["by"]: set() for said in path["stated"]}
     for entry in content[section]:
         codes[next(said["by"] for said in path["stated"] if said["value"] == entry["value"])].add(entry["claimed_by"])
     assert all(len(found) == 1 for found in codes.values() if found)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memnet.adapters.memory.models import ScriptedModels
+from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.access import Reason, Role
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.claimant import Claimant
@@ -73,6 +74,12 @@ class Workspace:
     service: Service = field(default_factory=lambda: in_memory(sample_settings(), CATALOG))
     number: int = 0
 
+    async def drain(self) -> None:
+        """Wait for the background work."""
+        background = self.service.background
+        assert isinstance(background, BackgroundTasks)
+        await background.drain()
+
     async def hire(self, *user_ids: str) -> None:
         """Give the colleagues a memory of their own, and with it a data key."""
         for user_id in user_ids:
@@ -88,7 +95,7 @@ class Workspace:
                 reason=Reason.LIVE_UPDATE,
             )
             await patch_document(command, self.service)
-        await self.service.background.drain()
+        await self.drain()
 
     async def patch(
         self, *ops: Any, by: str | None = None, key: str | None = None, at: int | None = None, **members: Any
@@ -97,6 +104,7 @@ class Workspace:
         self.number += 1
         stored = await self.service.documents.get(SHARED)
         over = None if stored is None else envelope.load(stored.data).commit.etag
+        known: dict[str, Any] = {"confidence": 0.9, "evidence": {"conversation_id": f"live-{self.number}"}}
         command = PatchDocument(
             key=SHARED,
             actor=CHAT,
@@ -107,7 +115,7 @@ class Workspace:
             ops=list(ops),
             reason=Reason.LIVE_UPDATE,
             source_time=None if at is None else day(at),
-            **{"confidence": 0.9, "evidence": {"conversation_id": f"live-{self.number}"}} | members,
+            **known | members,
         )
         return await patch_document(command, self.service, claimant=None if by is None else Claimant(user_id=by))
 
@@ -127,7 +135,7 @@ class Workspace:
         """Store the words of a statement as a turn of its claimant, in a conversation of its own."""
         text = entry_of(said)["text"] + (f" Because {said['reason']}." if "reason" in said else "")
         message = {"role": "user", "content": text}
-        turn = {"turn_id": "t1", "timestamp": day(said["day"]), "messages": [message]}
+        turn: dict[str, Any] = {"turn_id": "t1", "timestamp": day(said["day"]), "messages": [message]}
         turn |= {} if said.get("by") is None else {"claimant": {"user_id": said["by"]}}
         body = Turns.model_validate({"profile_id": PROFILE, "turns": [turn | members]})
         # Of its own, and without the claimant's id, as a client should name it.
@@ -139,8 +147,8 @@ class Workspace:
         """State something in a turn, and have a worker learn it from the answer of a model."""
         stored = await self.turn(said)
         entry = {"aspect": None, "reason": None, "importance": 0.6} | entry_of(said)
-        wanted = ("text", "subject", "value", "importance")
-        wanted += ("attribute", "aspect") if section_of(said) == "claims" else ("question", "reason")
+        about = ("attribute", "aspect") if section_of(said) == "claims" else ("question", "reason")
+        wanted = ("text", "subject", "value", "importance", *about)
         patch = {
             "target_binding_id": "workspace",
             "target_path": "shared.json",
@@ -186,7 +194,7 @@ class Workspace:
 
     async def check(self) -> list[dict[str, Any]]:
         """Verify the audit, rebuild every version, and return the records of the shared document."""
-        await self.service.background.drain()
+        await self.drain()
         verified = await verify_audit(ACME, self.service)
         assert (verified.ok, verified.faults) == (True, [])
         (history,) = await rebuilt_histories(ACME, documents=self.service.documents, audit=self.service.audit)

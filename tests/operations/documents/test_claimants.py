@@ -61,7 +61,7 @@ async def test_a_claimant_costs_one_read() -> None:
     records.read = counted
     workspace.service.audit.vault.records.read = counted  # type: ignore[method-assign]
     await workspace.state({**FRIDAY, "by": "noor-1783"})
-    await workspace.service.background.drain()
+    await workspace.drain()
     assert [name for name in read if "noor-1783" in name] == ["tenants/t1/users/noor-1783/keys/data.json"]
 
 
@@ -74,7 +74,7 @@ async def test_a_claimant_without_a_memory_is_refused_and_nothing_is_created(whe
     with pytest.raises(ClaimantNotFound) as refused:
         await send({**FRIDAY, "by": "nobody"})
     assert refused.value.param == {"patch": "/claimant/user_id", "turn": "/turns/0/claimant/user_id"}[where]
-    await workspace.service.background.drain()
+    await workspace.drain()
     assert names(workspace) == before
 
 
@@ -174,7 +174,7 @@ async def erase(workspace: Workspace, user_id: str) -> None:
         clock.advance(timedelta(seconds=960))
         await asyncio.sleep(0)
         if await erase_user(scope, workspace.service) in (Erased.FINISHED, Erased.NOTHING):
-            await workspace.service.background.drain()
+            await workspace.drain()
             return
     raise AssertionError("the erasure does not end")
 
@@ -186,7 +186,7 @@ async def test_an_erasure_of_a_claimant_leaves_nothing_that_leads_to_the_user() 
     await workspace.replay({**FRIDAY, "day": 2, "value": "Sunday"})
     await workspace.state({"day": 3, "by": "noor-1783", "question": "database", "value": "Postgres"})
     await workspace.state(MONDAY)
-    await workspace.service.background.drain()
+    await workspace.drain()
     code = await code_of(workspace, "noor-1783")
     before = await workspace.content()
     assert await found_in(workspace, "noor-1783")
@@ -222,6 +222,6 @@ async def test_turns_that_race_with_the_erasure_of_their_claimant_leave_no_id() 
             await asyncio.sleep(0)
 
     await asyncio.gather(erase(workspace, "noor-1783"), speak())
-    await workspace.service.background.drain()
+    await workspace.drain()
     assert said
     assert await found_in(workspace, "noor-1783") == set()
