@@ -46,4 +46,4 @@ def claimants(side: Side) -> None:
     with pytest.raises(errors.SnapshotExists):
         shared.store_turns("c1", [{**said, "claimant": {"user_id": people[1]}}])
     with pytest.raises(errors.ClaimantNotFound):
-        shared.store_turns("c1", [{**said, "claimant": {"user_id": f"nobody-{side.user_id}"}}])
+        shared.store_turns("c1", [{**said, "claimant": {"user_id": f"stranger-{side.user_id}"}}])

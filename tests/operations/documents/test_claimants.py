@@ -72,7 +72,7 @@ async def test_a_claimant_without_a_memory_is_refused_and_nothing_is_created(whe
     before = names(workspace)
     send: Any = {"patch": workspace.state, "turn": workspace.turn}[where]
     with pytest.raises(ClaimantNotFound) as refused:
-        await send({**FRIDAY, "by": "nobody"})
+        await send({**FRIDAY, "by": "stranger"})
     assert refused.value.param == {"patch": "/claimant/user_id", "turn": "/turns/0/claimant/user_id"}[where]
     await workspace.drain()
     assert names(workspace) == before
@@ -201,7 +201,7 @@ async def test_an_erasure_of_a_claimant_leaves_nothing_that_leads_to_the_user() 
     assert await workspace.content() == before
     await workspace.check()
 
-    # Whoever comes back under the same id is another claimant.
+    # A user who comes back under the same id is another claimant.
     await workspace.hire("noor-1783")
     assert await code_of(workspace, "noor-1783") != code
 
