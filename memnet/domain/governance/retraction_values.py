@@ -95,7 +95,7 @@ def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fit
     if refusal is not None:
         made, refused = _as_far_as_it_fits(changed, taking.added, fits)
     unknown = [_planned(unit, ValueFate.UNRESOLVED, Why.OLDER_THAN_HISTORY) for unit in taking.unknown]
-    return replace(made, values=[*made.values, *refused, *unknown])
+    return replace(made, values=(*made.values, *refused, *unknown))
 
 
 @dataclass(slots=True)
