@@ -66,6 +66,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.ROUTE_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.DOCUMENT_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.VERSION_NOT_FOUND: Outcome.DEAD_LETTER,
+        ErrorCode.VALUE_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.REINDEX_NOT_FOUND: Outcome.COMPLETE,
         # The replay's record is written after the snapshot, so the snapshot existed.
         ErrorCode.SNAPSHOT_NOT_FOUND: Outcome.DEAD_LETTER,
@@ -106,6 +107,8 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.PENDING_ITEM_INVALID: Outcome.DEAD_LETTER,
         ErrorCode.STATEMENT_CONTRADICTED: Outcome.DEAD_LETTER,
         ErrorCode.TURNS_NOT_ACCEPTED: Outcome.DEAD_LETTER,
+        ErrorCode.CLAIMANT_NOT_ACCEPTED: Outcome.DEAD_LETTER,
+        ErrorCode.CLAIMANT_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PIPELINE_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PENDING_ITEM_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PENDING_TARGET_CHANGED: Outcome.DEAD_LETTER,

@@ -93,6 +93,10 @@ class VersionNotFound(MemnetError):
     """404: The document did not exist at that time."""
 
 
+class ValueNotFound(MemnetError):
+    """404: The document has no value at this pointer."""
+
+
 class ProfileNotFound(MemnetError):
     """404: There is no such profile."""
 
@@ -123,6 +127,10 @@ class ReplayNotFound(MemnetError):
 
 class ConflictNotFound(MemnetError):
     """404: There is no such conflict."""
+
+
+class ClaimantNotFound(MemnetError):
+    """404: Nothing is stored about the claimant, who must be a user of the same tenant with a memory of their own."""
 
 
 class ErasureNotFound(MemnetError):
@@ -261,6 +269,10 @@ class TurnsNotAccepted(MemnetError):
     """422: The profile has no rules for turns."""
 
 
+class ClaimantNotAccepted(MemnetError):
+    """422: The profile has no statements with a claimed_by_field, so that a claimant would be lost."""
+
+
 class PipelineNotFound(MemnetError):
     """422: The profile has no recall pipeline of this name."""
 
@@ -333,6 +345,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "USER_NOT_FOUND": UserNotFound,
     "DOCUMENT_NOT_FOUND": DocumentNotFound,
     "VERSION_NOT_FOUND": VersionNotFound,
+    "VALUE_NOT_FOUND": ValueNotFound,
     "PROFILE_NOT_FOUND": ProfileNotFound,
     "BINDING_NOT_FOUND": BindingNotFound,
     "SCHEMA_NOT_FOUND": SchemaNotFound,
@@ -341,6 +354,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "SNAPSHOT_NOT_FOUND": SnapshotNotFound,
     "REPLAY_NOT_FOUND": ReplayNotFound,
     "CONFLICT_NOT_FOUND": ConflictNotFound,
+    "CLAIMANT_NOT_FOUND": ClaimantNotFound,
     "ERASURE_NOT_FOUND": ErasureNotFound,
     "RETRACTION_NOT_FOUND": RetractionNotFound,
     "METHOD_NOT_ALLOWED": MethodNotAllowed,
@@ -374,6 +388,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "PENDING_ITEM_INVALID": PendingItemInvalid,
     "STATEMENT_CONTRADICTED": StatementContradicted,
     "TURNS_NOT_ACCEPTED": TurnsNotAccepted,
+    "CLAIMANT_NOT_ACCEPTED": ClaimantNotAccepted,
     "PIPELINE_NOT_FOUND": PipelineNotFound,
     "PRECONDITION_REQUIRED": PreconditionRequired,
     "QUOTA_EXCEEDED": QuotaExceeded,

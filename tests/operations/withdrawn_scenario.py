@@ -20,10 +20,10 @@ from memnet.domain.replay.proposal import ConflictDetails
 from memnet.domain.replay.replay import Replay, replay_key
 from memnet.domain.replay.replay_plan import event_id_of
 from memnet.domain.replay.snapshot import replay_id_of, snapshot_key
-from memnet.operations.governance.closed_sources import close_source, open_source
 from memnet.operations.governance.retractions import apply_retraction, plan_retraction
 from memnet.operations.governance.run_retraction import run_retraction
 from memnet.operations.governance.withdrawn_items import apply_item, plan_items, undo_item
+from memnet.operations.replay.closed_sources import close_source, open_source
 from memnet.operations.replay.proposals import create_conflict
 from memnet.operations.replay.replays import replay_snapshot
 from memnet.ports import StoredBlob

@@ -22,7 +22,14 @@ from memnet.domain.catalog.rule_types import (
     Pointer,
     ProfilePart,
 )
-from memnet.domain.catalog.rules import DocumentFamily, ExtractionRules, SectionUpkeep, SensitiveContent, Share
+from memnet.domain.catalog.rules import (
+    DocumentFamily,
+    ExtractionRules,
+    SectionUpkeep,
+    SensitiveContent,
+    Share,
+    takes_claimants,
+)
 from memnet.domain.catalog.statement_rules import Corroboration
 from memnet.domain.catalog.turn_rules import TurnRules
 from memnet.domain.core import json_patch
@@ -139,6 +146,10 @@ class Profile(CatalogFile):
     def admits(self, principal: str) -> bool:
         """Whether this principal may use the profile: any, unless it lists its principals."""
         return self.allowed_principals is None or principal in self.allowed_principals
+
+    def takes_claimants(self, binding_id: str) -> bool:
+        """Whether statements of this binding have the code of a claimant."""
+        return takes_claimants(self.upkeep_rules.get(binding_id, ()))
 
     def upkept_sections(self, binding_id: str) -> tuple[json_patch.Pointer, ...]:
         """Return the sections that upkeep may change: those with rules, and then the pending section."""

@@ -110,6 +110,10 @@ class VersionNotFound(MemnetError):
     """The document did not exist at that time."""
 
 
+class ValueNotFound(MemnetError):
+    """The document has no value at this pointer."""
+
+
 class ProfileNotFound(MemnetError):
     """There is no such profile."""
 
@@ -140,6 +144,10 @@ class ReplayNotFound(MemnetError):
 
 class ConflictNotFound(MemnetError):
     """There is no such conflict."""
+
+
+class ClaimantNotFound(MemnetError):
+    """Nothing is stored about the claimant, who must be a user of the same tenant with a memory of their own."""
 
 
 class ErasureNotFound(MemnetError):
@@ -273,6 +281,10 @@ class StatementContradicted(MemnetError):
 
 class TurnsNotAccepted(MemnetError):
     """The profile has no rules for turns."""
+
+
+class ClaimantNotAccepted(MemnetError):
+    """The profile has no statements with a claimed_by_field, so that a claimant would be lost."""
 
 
 class PipelineNotFound(MemnetError):

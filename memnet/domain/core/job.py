@@ -64,7 +64,7 @@ TRACEPARENT = "traceparent"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The work of a user (a replay, a conflict, a retraction), of a tenant (a reindexing) or of a shard (upkeep).
+    """A replay, conflict, retraction, reindexing of a tenant (without a user) or shard of upkeep (without a tenant).
 
     Raises InvalidIdentifier.
     """

@@ -102,6 +102,14 @@ MODEL_TOKENS: Final = Metric(
     "Tokens of the model calls of replays, as the providers count them; direction: in or out.",
     ("profile_id", "direction"),
 )
+CONSOLIDATED: Final = Metric(
+    "memnet.consolidation.count",
+    MetricKind.COUNTER,
+    "{statement}",
+    "Consolidation: statements that were closed because another one says the same (consolidated), and the texts of a "
+    "model that were written (reworded), wait for a confirmation (proposed) or say something else (refused).",
+    ("outcome",),
+)
 SEARCH_DURATION: Final = Metric(
     "memnet.search.duration",
     MetricKind.HISTOGRAM,

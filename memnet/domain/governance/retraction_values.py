@@ -5,21 +5,24 @@ loses the evidence of this one. Statements are folded again without the observat
 holds again.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.json_patch import Op, Pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
-from memnet.domain.documents.statement import statements_of, thing_of
+from memnet.domain.documents.statement import AT, kept_members, observations_of, statements_of, thing_of, time_of
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.governance.retraction_reach import Reach
+from memnet.domain.governance.source import SourceKind, parts_of
 from memnet.domain.history.origin import Traced
 
 
@@ -29,6 +32,8 @@ class _Gone(Enum):
 
 GONE: Final = _Gone.GONE
 """What remains of a value that is removed; null is a value."""
+
+_CITING = frozenset(POINTERS)
 
 
 @dataclass(slots=True)
@@ -43,11 +48,13 @@ class Unit:
     """Units of one group change together: the entries about one thing."""
     merged: tuple[Pointer, ...] = ()
     """The entries whose evidence it takes over."""
+    is_rewritten: bool = False
+    """Whether it is put again as a whole: the change that put it is of the source, and what it says is not."""
 
     @property
     def is_changed(self) -> bool:
         """Whether the retraction changes it."""
-        return self.after is GONE or canonical(self.before) != canonical(self.after)
+        return self.after is GONE or self.is_rewritten or canonical(self.before) != canonical(self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,7 @@ def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fit
     their evidence and are older than the history that is kept.
     """
     taking = _Taking(reach, rules)
+    taking.look(content)
     taking.walk(content, ())
     taking.fold_statements(content)
     changed = [unit for unit in taking.units if unit.is_changed]
@@ -98,10 +106,34 @@ class _Taking:
     added: list[Unit] = field(default_factory=list)
     """Entries that a statement is split into."""
     unknown: list[Unit] = field(default_factory=list)
+    cited: set[bytes] = field(default_factory=set)
+    """What other changes cite, those of the values before included."""
+    withdrawn: set[bytes] = field(default_factory=set)
+    """What the changes of the source cite."""
+
+    def look(self, content: Traced) -> None:
+        """Note what the changes of the source cite, and what the others do."""
+        for _, node in content.nodes():
+            for one in [node, *node.before()]:
+                for _, within in one.nodes():
+                    for origin in within.sources():
+                        parts = {_cited(part) for part in parts_of(dict(origin.evidence or {}))}
+                        if self.reach.withdraws(origin):
+                            self.withdrawn |= parts
+                        elif origin.states:
+                            self.cited |= parts
+            if isinstance(node.value, dict) and node.value.keys() & _CITING:
+                self._trust(node)
+
+    def _trust(self, item: Traced) -> None:
+        """Evidence that an earlier retraction has left in an entry was proven then."""
+        if any(one.origin.reason == Reason.RETRACTION for _, one in item.nodes()):
+            plain = {name: value for name, value in item.plain().items() if name != ALSO}
+            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(_cited(plain))
 
     def walk(self, node: Traced, place: Pointer) -> None:
         """Find the units below a node: elements of arrays, and scalars outside of them."""
-        if place and node.children() and self.reach.takes_all(node) and not self.reach.states(node):
+        if place and node.children() and self.reach.takes_all(node) and not self.reach.is_stated(node):
             self.units.append(Unit(place, node.plain(), self._earlier(node)))
         elif isinstance(node.value, dict):
             for name, child in node.children():
@@ -114,20 +146,26 @@ class _Taking:
 
     def _entry(self, node: Traced, place: Pointer, rule: SectionUpkeep) -> None:
         before = node.plain()
-        after = self._rest(node, rule)
+        is_statement = rule.statements is not None and isinstance(node.value, dict)
+        after = self._statement(node, rule) if is_statement else self._rest(node, rule)
+        if not node.origin.is_known and self._rests_by_its_evidence(before, rule):
+            # Only its evidence says so, which a client may have written: not enough to remove it.
+            after = before
+            self.unknown.append(Unit(place, before, after))
         unit = Unit(place, before, after)
-        if not node.origin.is_known and not unit.is_changed and self._names_source(before, rule):
-            self.unknown.append(unit)
+        is_of_source = self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule))
+        unit.is_rewritten = is_statement and is_of_source and after is not GONE
         self.units.append(unit)
 
-    def _names_source(self, entry: Json, rule: SectionUpkeep) -> bool:
-        return any(self.reach.source.cites(item) for item in evidence_of(entry, rule))
+    def _rests_by_its_evidence(self, entry: Json, rule: SectionUpkeep) -> bool:
+        items = evidence_of(entry, rule)
+        return bool(items) and all(self.reach.source.cites(item) for item in items)
 
     def _rest(self, node: Traced, rule: SectionUpkeep | None = None) -> Any:
         """Return what remains of a value; `rule` of an entry names the member with its evidence."""
         if not node.children():
             return self._earlier(node) if self.reach.takes_all(node) else node.plain()
-        if self.reach.takes_all(node) and not self.reach.states(node):
+        if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             return self._earlier(node)
         if isinstance(node.value, list):
             remains = [self._rest(child) for _, child in node.children()]
@@ -139,6 +177,44 @@ class _Taking:
             if remains is not GONE:
                 kept[name] = remains
         return kept
+
+    def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
+        """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
+
+        An item that is not of the source counts if another change cites it: the source may have written any.
+        """
+        child = node.value.get(rule.evidence_field)
+        items = [] if child is None else _items(child)
+        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, child)]
+        if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
+            kept = [item for item in kept if _cited(item) in self.cited]
+            return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
+        had = observations_of(node.plain(), rule)
+        is_of_source = all(_cited(item) in self.withdrawn for item, _ in items)
+        is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
+        if items and not kept and is_of_source and is_said_alone:
+            # Another change may have put it: the gate gives a statement that is split a new place.
+            return GONE
+        remains = self._rest(node, rule)
+        name = statements_of(rule).from_field
+        began = node.value.get(name)
+        if began is not None and kept and isinstance(remains, dict) and self.reach.withdraws(began.origin):
+            clean = [one.plain() for one in began.before() if not self.reach.withdraws(one.origin)]
+            # Without an earlier beginning the fold takes that of the observations.
+            remains = {other: value for other, value in remains.items() if other != name}
+            remains |= {name: clean[0]} if clean else {}
+        return remains
+
+    def _is_completed(self, node: Traced, rule: SectionUpkeep) -> bool:
+        """Whether another change has stated a member of an entry that exists."""
+        own = {*_kept(rule), rule.evidence_field}
+        return any(
+            child.origin.key != node.origin.key
+            and self.reach.is_stated(child)
+            and not any(map(self.reach.withdraws, child.sources()))
+            for name, child in node.children()
+            if name not in own
+        )
 
     def _within(self, name: str, rule: SectionUpkeep | None) -> SectionUpkeep | None:
         """A pending item holds the entry that it proposes in `target.value`; it has evidence of its own."""
@@ -154,19 +230,19 @@ class _Taking:
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
         items = _items(node)
-        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes)]
+        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
         if len(kept) == len(items):
             return node.plain()
-        if not kept:
-            return GONE
-        own, *rest = kept
-        return {**own, ALSO: rest} if rest else own
+        return _joined(kept) if kept else GONE
 
-    def _is_withdrawn(self, item: Json, nodes: Sequence[Traced]) -> bool:
-        if self.reach.source.cites(item):
-            return True
+    def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
+        """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
+        if self.reach.source.kind is not SourceKind.ACTOR:
+            return self.reach.source.cites(item)
         leaves = [one for node in nodes for _, one in node.nodes() if not one.children()]
-        return bool(leaves) and all(map(self.reach.takes_all, leaves))
+        before = [earlier for earlier in evidence.before() if not self.reach.takes_all(earlier)]
+        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in _items(earlier))
+        return bool(leaves) and all(map(self.reach.takes_all, leaves)) and not was_there
 
     def fold_statements(self, content: Traced) -> None:
         """Fold the statements about each thing that the plan changes again."""
@@ -184,13 +260,16 @@ class _Taking:
                 for unit in of_section.values()
                 if unit.after is GONE and isinstance(unit.before, dict)
             } - {None}
+            gone = _times_gone(of_section.values(), rule)
             for thing in things:
-                self._fold(thing, of_section, lost, rule)
+                self._fold(thing, of_section, lost, gone, rule)
 
-    def _fold(self, thing: Any, of_section: Mapping[int, Unit], lost: set[Json], rule: SectionUpkeep) -> None:
+    def _fold(
+        self, thing: Any, of_section: Mapping[int, Unit], lost: set[Json], gone: set[str], rule: SectionUpkeep
+    ) -> None:
         about = {slot: unit for slot, unit in of_section.items() if thing in _things(unit, rule)}
         held = {
-            slot: _without_links(unit.after, lost, rule)
+            slot: _without_links(_without_beginning(unit.after, gone, rule), lost, rule)
             for slot, unit in about.items()
             if isinstance(unit.after, dict) and thing_of(unit.after, rule) == thing
         }
@@ -211,12 +290,34 @@ class _Taking:
             unit.merged = tuple(about[slot].place for slot in run.slots() if slot != run.slot and _gone(about[slot]))
 
 
+def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
+    """Return the members of an entry that the service keeps."""
+    if rule is None:
+        return ()
+    return (rule.id_field, *(() if rule.statements is None else kept_members(rule)))
+
+
 def _gone(unit: Unit) -> bool:
     return unit.after is GONE
 
 
 def _things(unit: Unit, rule: SectionUpkeep) -> list[Any]:
     return [thing_of(one, rule) for one in (unit.before, unit.after) if isinstance(one, dict)]
+
+
+def _without_beginning(entry: dict[str, Any], gone: set[str], rule: SectionUpkeep) -> dict[str, Any]:
+    """Return an entry whose beginning is that of its observations, if it began with one that is gone."""
+    name = statements_of(rule).from_field
+    if time_of(entry, name) not in gone or not evidence_of(entry, rule):
+        return entry
+    return {other: value for other, value in entry.items() if other != name}
+
+
+def _times_gone(units: Collection[Unit], rule: SectionUpkeep) -> set[str]:
+    """Return when the observations were made that are gone from a section."""
+    remain = {canonical(item) for unit in units if unit.after is not GONE for item in evidence_of(unit.after, rule)}
+    items = [item for unit in units for item in evidence_of(unit.before, rule) if canonical(item) not in remain]
+    return {time_of(item, AT) for item in items if isinstance(item, dict)} - {""}
 
 
 def _without_links(entry: dict[str, Any], lost: set[Json], rule: SectionUpkeep) -> dict[str, Any]:
@@ -228,6 +329,17 @@ def _without_links(entry: dict[str, Any], lost: set[Json], rule: SectionUpkeep) 
     if kept.get(statements.replaces_field) in lost:
         kept.pop(statements.replaces_field)
     return kept
+
+
+def _cited(item: Json) -> bytes:
+    """Return what an item of evidence points to."""
+    return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
+
+
+def _joined(items: Sequence[Json]) -> Json:
+    """Return evidence of these items, of which there is at least one."""
+    own, *rest = items
+    return {**own, ALSO: rest} if rest else own
 
 
 def _items(node: Traced) -> list[tuple[Json, list[Traced]]]:
@@ -268,7 +380,7 @@ def _split(units: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
 def _made(changed: Sequence[Unit], added: Sequence[Unit]) -> TakenBack:
     """Return the operations from the last unit to the first, so that no index changes before it is used."""
     ordered = sorted(changed, key=lambda unit: _order(unit.place))
-    ops = [op for unit in reversed(ordered) for op in difference(unit.before, unit.after, (ROOT, *unit.place))]
+    ops = [op for unit in reversed(ordered) for op in _operations(unit)]
     ops += [{"op": "add", "path": pointer_text((ROOT, *unit.place)), "value": unit.after} for unit in added]
     gone = [unit.place for unit in ordered if unit.after is GONE]
     merged: list[dict[str, Json]] = [
@@ -280,6 +392,15 @@ def _made(changed: Sequence[Unit], added: Sequence[Unit]) -> TakenBack:
         if unit.merged
     ]
     return TakenBack(ops, [_planned(unit, _fate(unit)) for unit in [*ordered, *added]], merged)
+
+
+def _operations(unit: Unit) -> Iterator[Op]:
+    path = pointer_text((ROOT, *unit.place))
+    if unit.is_rewritten and unit.after is not GONE:
+        yield {"op": "remove", "path": path}
+        yield {"op": "add", "path": path, "value": unit.after}
+    else:
+        yield from difference(unit.before, unit.after, (ROOT, *unit.place))
 
 
 def _shifted(place: Pointer, gone: Sequence[Pointer]) -> Pointer:

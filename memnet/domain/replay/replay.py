@@ -107,6 +107,8 @@ class Replay:
     service_id: str
     """The principal that submitted the conversation."""
     profile_id: str
+    claimed_by: str | None = None
+    """The code of the claimant of the turn; no response has it."""
     is_turn: bool = False
     """Whether the snapshot is one turn of the conversation."""
     status: ReplayStatus
@@ -166,7 +168,7 @@ class Replay:
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response."""
-        members = members_of(self, "scope", "attempts_before_retry", "sealed")
+        members = members_of(self, "scope", "attempts_before_retry", "sealed", "claimed_by")
         return {**members, "covers": list(self.covers), "patches": [result.members() for result in self.patches]}
 
     @property
@@ -179,9 +181,10 @@ class Replay:
         return self.is_turn and is_idle and not self.covers and self.covered_by is None
 
     def is_of_conversation(self, other: "Replay") -> bool:
-        """Whether both are of one conversation, profile and service, so that one can take the turn of the other."""
-        mine = (self.scope, self.conversation_id, self.profile_id, self.service_id)
-        return mine == (other.scope, other.conversation_id, other.profile_id, other.service_id)
+        """Whether one can take the turn of the other: of one conversation, profile and service, and one claimant."""
+        mine = (self.scope, self.conversation_id, self.profile_id, self.service_id, self.claimed_by)
+        others = (other.scope, other.conversation_id, other.profile_id, other.service_id, other.claimed_by)
+        return mine == others
 
     def cover(self, covered_by: str, now: datetime) -> "Replay":
         """Give its turn to another replay."""
@@ -286,6 +289,7 @@ def new_replay(snapshot: Snapshot, now: datetime, *, due: datetime | None = None
         snapshot_uri=snapshot.uri,
         service_id=snapshot.service_id,
         profile_id=snapshot.profile_id,
+        claimed_by=snapshot.claimed_by,
         is_turn=snapshot.is_turn,
         status=ReplayStatus.QUEUED,
         attempts=0,
@@ -298,7 +302,7 @@ def new_replay(snapshot: Snapshot, now: datetime, *, due: datetime | None = None
 def dump(replay: Replay) -> bytes:
     """Return the stored form."""
     owner = {"tenant_id": replay.scope.tenant_id, "user_id": replay.scope.user_id}
-    private = {"attempts_before_retry": replay.attempts_before_retry, "sealed": replay.sealed}
+    private = {name: getattr(replay, name) for name in ("attempts_before_retry", "sealed", "claimed_by")}
     return canonical({**owner, **replay.members(), **private})
 
 

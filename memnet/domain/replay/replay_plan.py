@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep, takes_claimants
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, InvalidIdentifier
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, EvidenceMembers
@@ -106,6 +106,8 @@ def make_plan(
     patches = []
     for index, proposed in enumerate(extraction.patches, start=1):
         proposal = _proposal(material, extraction, index, proposed, contents[proposed.key, proposed.base_etag])
+        if not takes_claimants(rules.get(proposal.binding_id, ())):
+            proposal = replace(proposal, claimed_by=None)
         rebased = rebase(proposal.ops, proposal.base, proposal.base, rules.get(proposal.binding_id, ()))
         request = None
         if proposed.key not in seen and isinstance(rebased, Rebased) and rebased.ops:
@@ -174,6 +176,7 @@ def _proposal(material: Material, extraction: Extraction, index: int, proposed: 
         source_time=max(spoken, default=None),
         stated_at=proposed.stated_at,
         asks_about=proposed.asks_about,
+        claimed_by=snapshot.claimed_by,
     )
 
 

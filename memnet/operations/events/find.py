@@ -207,19 +207,30 @@ async def read_hits(scope: UserScope, hits: Sequence[EventHit], service: Service
 
 
 async def _unsealed(scope: UserScope, hits: Sequence[EventHit], service: Service) -> dict[str, SearchableTurn]:
+    """Return the turns by their keys. What this process has unsealed before is used as long as its key exists."""
     if not hits:
         return {}
-    sealed = {hit.key: sealing.parts_of(hit.data) for hit in hits}
-    keys = await KeyRing(service.vault).find(scope, {one.key_id for one in sealed.values() if one is not None})
+    now, known = service.clock.now(), service.search.unsealed
+    before = known.find(scope, {hit.key: hit.data for hit in hits}, now)
+    sealed = {hit.key: sealing.parts_of(hit.data) for hit in hits if hit.key not in before}
+    key_ids = {key_id for key_id, _ in before.values()} | {one.key_id for one in sealed.values() if one is not None}
+    keys = await KeyRing(service.vault).find(scope, key_ids)
     found = {}
-    for key, parts in sealed.items():
-        place = TurnPlace(scope, key)
+    for hit in hits:
+        if hit.key in before:
+            key_id, turn = before[hit.key]
+            if key_id in keys:
+                found[hit.key] = turn
+            continue
+        place, parts = TurnPlace(scope, hit.key), sealed[hit.key]
         try:
             if parts is None:
                 raise DecryptionFailed
-            found[key] = load_turn(parts.unseal(place, keys), place)
+            found[hit.key] = turn = load_turn(parts.unseal(place, keys), place)
         except DecryptionFailed:
             log.error("the index returned a turn that cannot be read, which was left out")
+            continue
+        known.remember(hit.key, hit.data, parts.key_id, turn, now)
     return found
 
 

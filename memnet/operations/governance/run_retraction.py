@@ -22,7 +22,6 @@ from memnet.domain.governance.retraction import (
 from memnet.domain.governance.retraction_reach import RESTORES, Reach, citation
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.domain.governance.withdrawn import Withdrawal
-from memnet.operations.governance.closed_sources import close_source, open_source
 from memnet.operations.governance.legal_holds import holds_covering
 from memnet.operations.governance.retraction_documents import (
     DocumentChange,
@@ -38,6 +37,7 @@ from memnet.operations.governance.retraction_record import (
     write_retraction,
 )
 from memnet.operations.governance.withdrawn_items import apply_item, find_replays, plan_items, undo_item
+from memnet.operations.replay.closed_sources import close_source, open_source
 from memnet.operations.replay.jobs import unmark_job
 from memnet.paging import retry_conflicts
 from memnet.service import Service

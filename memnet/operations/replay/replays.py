@@ -30,8 +30,8 @@ from memnet.domain.replay.proposal import (
 from memnet.domain.replay.replay import PatchResult, PatchStatus, Replay, ReplayStatus, replay_key
 from memnet.domain.replay.replay_plan import PlannedPatch, ReplayPlan
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.closed_sources import read_closed
 from memnet.operations.governance.retractions import resume_retraction
+from memnet.operations.replay.closed_sources import read_closed
 from memnet.operations.replay.extraction import plan_replay
 from memnet.operations.replay.jobs import drop_unanswered, unmark_job
 from memnet.operations.replay.proposals import (

@@ -7,7 +7,7 @@ import pytest
 from memnet.domain.core.errors import SourceRetracted
 from memnet.domain.governance.withdrawn import Withdrawal, register_key
 from memnet.domain.replay.replay import ReplayStatus
-from memnet.operations.governance.closed_sources import close_source, open_source
+from memnet.operations.replay.closed_sources import close_source, open_source
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import POISONED, Between, WithdrawnWorld
 

@@ -15,8 +15,8 @@ from memnet.domain.governance.withdrawn import Fate, Withdrawal, WithdrawnKind
 from memnet.domain.replay.replay import ReplayStatus
 from memnet.domain.replay.snapshot import replay_id_of, snapshot_key
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.closed_sources import close_source
 from memnet.operations.governance.withdrawn_items import apply_item, find_replays
+from memnet.operations.replay.closed_sources import close_source
 from memnet.operations.replay.conflicts import attempt_conflict
 from memnet.operations.replay.jobs import retry_replay
 from tests.operations.storage_calls import StorageCalls
