@@ -5,7 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from memnet.adapters.memory.models import ScriptedModels
+from memnet.adapters.process.background import BackgroundTasks
 from memnet.domain.core.access import Role
 from memnet.domain.core.errors import ConflictNotFound, ReplayNotFound
 from memnet.domain.core.job import Job, JobKind
@@ -71,7 +74,7 @@ class WithdrawnWorld(TurnWorld):
         try:
             return await replay_snapshot(job, service)
         finally:
-            await service.background.drain()
+            await drain(service)
 
     async def fill(self) -> None:
         """Have both conversations said, replayed and indexed; the replay of c1 has left a conflict."""
@@ -116,7 +119,7 @@ class WithdrawnWorld(TurnWorld):
                     await self.work(job, service)
                 elif job.kind is JobKind.RETRACTION:
                     await run_retraction(job, service or self.service)
-            await self.service.background.drain()
+            await drain(self.service)
             waiting += self._sent()
 
     def _sent(self) -> list[Job]:
@@ -139,6 +142,10 @@ class WithdrawnWorld(TurnWorld):
         storage = storage_of(self.service.records)
         prefixes = tuple(f"{ONE.prefix}{folder}/" for folder in folders)
         return {name: storage.data(name) for name in storage.names(ONE.prefix) if name.startswith(prefixes)}
+
+    def contents(self) -> dict[str, Any]:
+        """The contents of the user's documents, by name."""
+        return {name: orjson.loads(data)["content"] for name, data in self.stored("documents").items()}
 
     def kept(self) -> dict[str, bytes]:
         """The bytes of everything that a retraction can take out."""
@@ -181,6 +188,12 @@ class Between:
             return await call(name, *arguments, **options)
 
         return watched
+
+
+async def drain(service: Service) -> None:
+    """Wait for the work after the answers."""
+    assert isinstance(service.background, BackgroundTasks)
+    await service.background.drain()
 
 
 async def killed() -> None:

@@ -1,5 +1,6 @@
 """Items of a withdrawn source: what is found, taken out and put back, under kills, and beside a worker and searches."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import count
@@ -77,7 +78,7 @@ async def test_searches_find_none_of_it_while_the_index_still_shows_it() -> None
     shown = dict(await world.documents())
     assert len(shown) == 4
 
-    async def shows_on(_name: str, _keys: Any) -> frozenset[str]:
+    async def shows_on(name: str, keys: Sequence[str]) -> frozenset[str]:
         return frozenset()
 
     world.index.delete = shows_on  # type: ignore[method-assign]
