@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from memnet.domain.catalog.retention_policy import Tally
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal, WithdrawnKind, register_key
@@ -12,6 +13,11 @@ from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import ADMIN, WITHDRAWAL, WithdrawnWorld
 
 SNAPSHOT = PlannedItem(WithdrawnKind.SNAPSHOT, "c1/s1", Fate.REMOVE)
+
+
+async def retain(world: WithdrawnWorld, *, dry_run: bool) -> Tally:
+    """What retention does with the copies now."""
+    return (await apply_retention(ONE, world.service, as_of=None, dry_run=dry_run)).report.tallies["withdrawn"]
 
 
 async def test_a_copy_opens_in_its_own_place_alone() -> None:
@@ -31,15 +37,23 @@ async def test_retention_deletes_a_copy_when_the_item_would_have_expired() -> No
     await world.take_out()
     assert len(await world.copies()) == 5
     world.clock.advance(timedelta(days=59))
-    assert (await apply_retention(ONE, world.service, dry_run=False)).report.tallies["withdrawn"].removed == 0
+    assert (await apply_retention(ONE, world.service, as_of=None, dry_run=False)).report.tallies[
+        "withdrawn"
+    ].removed == 0
     world.clock.advance(timedelta(days=2))
-    assert (await apply_retention(ONE, world.service, dry_run=True)).report.tallies["withdrawn"].removed == 1
-    assert (await apply_retention(ONE, world.service, dry_run=False)).report.tallies["withdrawn"].removed == 1
+    assert (await apply_retention(ONE, world.service, as_of=None, dry_run=True)).report.tallies[
+        "withdrawn"
+    ].removed == 1
+    assert (await apply_retention(ONE, world.service, as_of=None, dry_run=False)).report.tallies[
+        "withdrawn"
+    ].removed == 1
     assert "rtr-1/snapshot/c1/s1" not in await world.copies()
     world.clock.advance(timedelta(days=365))
     kept = await world.copies()
     await place_hold(HoldTarget(ONE.tenant_id, ONE.user_id), "A case.", world.service, actor=ADMIN)
-    assert (await apply_retention(ONE, world.service, dry_run=False)).report.tallies["withdrawn"].on_hold == 1
+    assert (await apply_retention(ONE, world.service, as_of=None, dry_run=False)).report.tallies[
+        "withdrawn"
+    ].on_hold == 1
     assert await world.copies() == kept
 
 
