@@ -63,8 +63,8 @@ class Recorded:
 
     def patch(self, *ops: Any, source: str | None = None, **members: Any) -> None:
         """Send a patch from a conversation."""
-        cited = {} if source is None else {"evidence": {"conversation_id": source, "message_ids": ["m"]}}
-        self.document.patch(*ops, **cited, **members)
+        cited = None if source is None else {"conversation_id": source, "message_ids": ["m"]}
+        self.document.patch(*ops, evidence=cited, **members)
         self.taken(self.document.decision)
 
     def confirm(self, pending_id: str, **members: Any) -> None:

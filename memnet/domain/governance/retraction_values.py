@@ -48,6 +48,8 @@ class Unit:
     """Units of one group change together: the entries about one thing."""
     merged: tuple[Pointer, ...] = ()
     """The entries whose evidence it takes over."""
+    node: Traced | None = None
+    """Of an entry: where it comes from."""
     is_rewritten: bool = False
     """Whether it is put again as a whole: the change that put it is of the source, and what it says is not."""
 
@@ -152,7 +154,7 @@ class _Taking:
             # Only its evidence says so, which a client may have written: not enough to remove it.
             after = before
             self.unknown.append(Unit(place, before, after))
-        unit = Unit(place, before, after)
+        unit = Unit(place, before, after, node=node)
         is_of_source = self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule))
         unit.is_rewritten = is_statement and is_of_source and after is not GONE
         self.units.append(unit)
@@ -171,9 +173,14 @@ class _Taking:
             remains = [self._rest(child) for _, child in node.children()]
             return [value for value in remains if value is not GONE]
         evidence = rule.evidence_field if rule is not None else None
+        links = () if rule is None or rule.statements is None else kept_members(rule)
         kept = {}
         for name, child in node.children():
-            remains = self._evidence(child) if name == evidence else self._rest(child, self._within(name, rule))
+            if name in links:
+                # The fold of the statements writes them.
+                remains = child.plain()
+            else:
+                remains = self._evidence(child) if name == evidence else self._rest(child, self._within(name, rule))
             if remains is not GONE:
                 kept[name] = remains
         return kept
@@ -196,14 +203,20 @@ class _Taking:
             # Another change may have put it: the gate gives a statement that is split a new place.
             return GONE
         remains = self._rest(node, rule)
-        name = statements_of(rule).from_field
+        statements, until = statements_of(rule), node.value.get(statements_of(rule).until_field)
+        if until is not None and statements.replaced_field not in node.value and self.reach.withdraws(until.origin):
+            # Closed without a successor: it holds again, or ends when another change has closed it.
+            remains = _with(remains, statements.until_field, self._clean(until))
+        name = statements.from_field
         began = node.value.get(name)
         if began is not None and kept and isinstance(remains, dict) and self.reach.withdraws(began.origin):
-            clean = [one.plain() for one in began.before() if not self.reach.withdraws(one.origin)]
             # Without an earlier beginning the fold takes that of the observations.
-            remains = {other: value for other, value in remains.items() if other != name}
-            remains |= {name: clean[0]} if clean else {}
+            remains = _with(remains, name, self._clean(began))
         return remains
+
+    def _clean(self, node: Traced) -> Json:
+        """Return the newest value before that another change has put; None if there is none."""
+        return next((one.plain() for one in node.before() if not self.reach.withdraws(one.origin)), None)
 
     def _is_completed(self, node: Traced, rule: SectionUpkeep) -> bool:
         """Whether another change has stated a member of an entry that exists."""
@@ -248,6 +261,7 @@ class _Taking:
         """Fold the statements about each thing that the plan changes again."""
         for rule in {rule.place: rule for rule in self.rules if rule.statements is not None}.values():
             of_section = {int(unit.place[-1]): unit for unit in self.units if unit.place[:-1] == rule.place}
+            self._relink(of_section.values(), rule)
             things = {
                 thing_of(one, rule)
                 for unit in of_section.values()
@@ -255,21 +269,39 @@ class _Taking:
                 for one in (unit.before, unit.after)
                 if isinstance(one, dict)
             }
-            lost = {
-                unit.before.get(rule.id_field)
-                for unit in of_section.values()
-                if unit.after is GONE and isinstance(unit.before, dict)
-            } - {None}
             gone = _times_gone(of_section.values(), rule)
             for thing in things:
-                self._fold(thing, of_section, lost, gone, rule)
+                self._fold(thing, of_section, gone, rule)
 
-    def _fold(
-        self, thing: Any, of_section: Mapping[int, Unit], lost: set[Json], gone: set[str], rule: SectionUpkeep
-    ) -> None:
+    def _relink(self, units: Collection[Unit], rule: SectionUpkeep) -> None:
+        """Open the entries that entries of the source have closed; those may be gone already."""
+        statements = statements_of(rule)
+        ids = {unit.before.get(rule.id_field) for unit in units if isinstance(unit.before, dict)}
+        remain = {unit.after.get(rule.id_field) for unit in units if isinstance(unit.after, dict)}
+        for unit in units:
+            if not isinstance(unit.after, dict) or unit.node is None:
+                continue
+            for name in (statements.replaced_field, statements.replaces_field):
+                link = unit.node.value.get(name)
+                if link is None or link.value in remain:
+                    continue
+                if link.value not in ids and not self.reach.withdraws(link.origin):
+                    continue
+                unit.after = _with(unit.after, name, None)
+                if name == statements.replaced_field:
+                    until = self._ended(unit.node.value.get(statements.until_field), link)
+                    unit.after = _with(unit.after, statements.until_field, until)
+
+    def _ended(self, until: Traced | None, link: Traced) -> Json:
+        """Return when another change has ended an entry, without a successor, before the link was written; or None."""
+        clean = [one for one in until.before() if not self.reach.withdraws(one.origin)] if until is not None else []
+        is_ended = bool(clean) and clean[0].origin.key < link.origin.key and self._clean(link) is None
+        return clean[0].plain() if is_ended else None
+
+    def _fold(self, thing: Any, of_section: Mapping[int, Unit], gone: set[str], rule: SectionUpkeep) -> None:
         about = {slot: unit for slot, unit in of_section.items() if thing in _things(unit, rule)}
         held = {
-            slot: _without_links(_without_beginning(unit.after, gone, rule), lost, rule)
+            slot: _without_beginning(unit.after, gone, rule)
             for slot, unit in about.items()
             if isinstance(unit.after, dict) and thing_of(unit.after, rule) == thing
         }
@@ -287,7 +319,9 @@ class _Taking:
                 continue
             unit = about[run.slot]
             unit.after = run.entry
-            unit.merged = tuple(about[slot].place for slot in run.slots() if slot != run.slot and _gone(about[slot]))
+            others = [about[slot] for slot in run.slots() if slot != run.slot]
+            # What the source put has nothing to add to where the entry comes from.
+            unit.merged = tuple(one.place for one in others if _gone(one) and not one.is_rewritten)
 
 
 def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
@@ -320,15 +354,10 @@ def _times_gone(units: Collection[Unit], rule: SectionUpkeep) -> set[str]:
     return {time_of(item, AT) for item in items if isinstance(item, dict)} - {""}
 
 
-def _without_links(entry: dict[str, Any], lost: set[Json], rule: SectionUpkeep) -> dict[str, Any]:
-    """Return an entry that is neither closed nor begun by entries that are gone."""
-    statements, kept = statements_of(rule), dict(entry)
-    if kept.get(statements.replaced_field) in lost:
-        kept.pop(statements.replaced_field)
-        kept.pop(statements.until_field, None)
-    if kept.get(statements.replaces_field) in lost:
-        kept.pop(statements.replaces_field)
-    return kept
+def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
+    """Return an entry with another member; None: without it."""
+    rest = {other: member for other, member in entry.items() if other != name}
+    return rest if value is None else {**rest, name: value}
 
 
 def _cited(item: Json) -> bytes:
