@@ -24,8 +24,10 @@ from memnet.operations.replay.snapshots import list_snapshot_reads, read_snapsho
 router = APIRouter()
 route = user_routes(router, "conversations")
 
-_OF_REASON = {"type": "string", "minLength": 1, "maxLength": MAX_REASON}
-_CONVERSATION = parameter("query", "conversation_id", IDENTIFIER, "List the snapshots and turns of this conversation.")
+_REASON = {"type": "string", "minLength": 1, "maxLength": MAX_REASON}
+_OF_CONVERSATION = parameter(
+    "query", "conversation_id", IDENTIFIER, "List the snapshots and turns of this conversation."
+)
 _CONVERSATION = parameter("path", "conversation_id", IDENTIFIER, "The client's id of the conversation.", required=True)
 
 
