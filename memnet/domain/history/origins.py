@@ -17,7 +17,7 @@ from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO
 from memnet.domain.history.origin import MAX_BEFORE, Origin, Source, SourceKind, Traced, copied, traced
-from memnet.domain.history.origin_links import Change, apply_merge, matched, merges
+from memnet.domain.history.origin_links import Change, apply_merge, matched, merges, restore
 
 EVIDENCE_DEPTH = 2
 """The least depth of an entry below the document: /content has no evidence of its own."""
@@ -61,6 +61,7 @@ class Origins:
         change.link()
         for merge in merging:
             apply_merge(merge, self._tree)
+        restore(record["reason"], record["evidence"], self._tree)
         self.sequence = record["sequence"]
 
     def _apply(self, op: Op, origin: Origin, change: Change) -> None:
@@ -84,7 +85,7 @@ class Origins:
         exists = not inserts and (isinstance(parent.value, list) or name in parent.value)
         old = parent.value[int(name) if isinstance(parent.value, list) else name] if exists else None
         if len(path) > EVIDENCE_DEPTH and isinstance(parent.value, dict) and _is_evidence(value):
-            self._add_evidence(parent, change)
+            _add_evidence(parent, origin, change)
         # A confirmation vouches for all that it writes.
         if old is None or change.origin.is_confirmed:
             new = traced(value, origin)
@@ -97,15 +98,6 @@ class Origins:
         else:
             self._insert(path, new)
 
-    def _add_evidence(self, entry: Traced, change: Change) -> None:
-        """A change that writes evidence into an entry states the entry again."""
-        if entry.origin.sequence == change.origin.sequence:
-            return
-        change.kept.append(entry)
-        if change.restates:
-            for _, node in entry.nodes():
-                node.rest_on([Source(SourceKind.RESTATED, change.origin)])
-
     def _insert(self, path: Pointer, new: Traced) -> None:
         parent, name = self._tree.at(path[:-1]).value, path[-1]
         if isinstance(parent, list):
@@ -117,6 +109,16 @@ class Origins:
         parent, name = self._tree.at(path[:-1]).value, path[-1]
         found: Traced = parent.pop(int(name) if isinstance(parent, list) else name)
         return found
+
+
+def _add_evidence(entry: Traced, origin: Origin, change: Change) -> None:
+    """A change that writes evidence into an entry states the entry again."""
+    if entry.origin.sequence == origin.sequence:
+        return
+    change.kept.append(entry)
+    if change.restates:
+        for _, node in entry.nodes():
+            node.rest_on([Source(SourceKind.RESTATED, origin)])
 
 
 def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced:
