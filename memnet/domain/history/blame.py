@@ -46,6 +46,8 @@ def with_before(row: Blamed, then: Origins) -> Blamed:
     """
     value, key = row.node.plain(), row.node.origin.key
     found = [node for _, node in then.values() if node.origin.key == key and node.plain() == value]
+    if not all(map(then.knows_before, found)):
+        return row
     before = [[earlier.plain() for earlier in node.before()] for node in found]
     if not found or any(other != before[0] for other in before):
         return row

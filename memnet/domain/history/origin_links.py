@@ -1,6 +1,6 @@
 """Link what one change put to what the same change took out: a confirmed proposal, a stale entry, merged entries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memnet.domain.core.access import Reason
@@ -131,24 +131,34 @@ def rest_on_tree(node: Traced, other: Traced, kind: SourceKind) -> None:
 def matched(elements: Sequence[Json], others: Sequence[Json]) -> list[int | None]:
     """Return for each of `elements` the index of the same element in `others`; None: it is new.
 
-    As `match_elements`, and what is left by its text, if no other element has the same one.
+    As `match_elements`, and what is left by its text, if no other element has the same one: to the letter, or else in
+    its normal form.
     """
     found = match_elements(elements, others)
-    taken = set(found)
-    places: dict[str, list[int]] = {}
-    for index, other in enumerate(others):
-        text = normalized_text(other) if isinstance(other, dict) and index not in taken else None
-        if text is not None:
-            places.setdefault(text, []).append(index)
-    wanted: dict[str, list[int]] = {}
-    for index, element in enumerate(elements):
-        text = normalized_text(element) if isinstance(element, dict) and found[index] is None else None
-        if text is not None:
-            wanted.setdefault(text, []).append(index)
-    for text, indices in wanted.items():
-        if len(indices) == 1 and len(places.get(text, ())) == 1:
-            found[indices[0]] = places[text][0]
+    for text_of in (_text, normalized_text):
+        left = [index for index, place in enumerate(found) if place is None]
+        free = sorted(set(range(len(others))) - set(found))
+        wanted, places = _by_text(elements, left, text_of), _by_text(others, free, text_of)
+        for text, indices in wanted.items():
+            if len(indices) == 1 and len(places.get(text, ())) == 1:
+                found[indices[0]] = places[text][0]
     return found
+
+
+def _by_text(
+    elements: Sequence[Json], among: Sequence[int], text_of: Callable[[Json], str | None]
+) -> Mapping[str, Sequence[int]]:
+    found: dict[str, list[int]] = {}
+    for index in among:
+        text = text_of(elements[index]) if isinstance(elements[index], dict) else None
+        if text is not None:
+            found.setdefault(text, []).append(index)
+    return found
+
+
+def _text(element: Json) -> str | None:
+    text = element.get("text")
+    return text if isinstance(text, str) else None
 
 
 def _proposal(node: Traced) -> Traced | None:
