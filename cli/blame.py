@@ -23,7 +23,7 @@ PAGE = 1000
 @click.command()
 @user_options
 @click.argument("document", metavar="NAMESPACE/PATH")
-@click.option("--pointer", "place", default="/content", help="Only the value at this JSON Pointer: /content/facts/0.")
+@click.option("--pointer", "place", default="/content", help="Only the value at this JSON Pointer: /content/notes/0.")
 @click.option("--as-of", help="An RFC 3339 time or a change_id: the values of the version at that time.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per value, as the API returns it.")
 def blame(scope: UserScope, document: str, place: str, as_of: str | None, as_json: bool) -> None:

@@ -34,7 +34,7 @@ route = user_routes(router, "audit")
             "query",
             "pointer",
             TEXT,
-            "The value at this JSON Pointer and what is within it, such as `/content/facts/0`. Default: `/content`.",
+            "The value at this JSON Pointer and what is within it, such as `/content/notes/0`. Default: `/content`.",
         ),
         parameter("query", "as_of", TEXT, "An RFC 3339 time or a change_id: the values of the version at that time."),
         LIMIT,
@@ -79,6 +79,6 @@ def _pointer(call: UserCall) -> Pointer:
     if text is None:
         return ()
     if not POINTER.fullmatch(text):
-        message = "The query parameter pointer must be a JSON Pointer in the document, such as /content/facts/0."
+        message = "The query parameter pointer must be a JSON Pointer in the document, such as /content/notes/0."
         raise MalformedRequest(message, param="pointer")
     return pointer(text)[1:]

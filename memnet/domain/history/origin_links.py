@@ -9,7 +9,7 @@ from memnet.domain.core.errors import PatchMalformed
 from memnet.domain.core.json_patch import pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text
-from memnet.domain.documents.array_matching import match_elements
+from memnet.domain.documents.array_matching import identifying_members, match_elements
 from memnet.domain.history.origin import Origin, Source, SourceKind, Traced, copied
 from memnet.domain.history.origin_table import load_origins
 
@@ -31,7 +31,7 @@ class Change:
     put: list[Traced] = field(default_factory=list)
     """The values that it put."""
     kept: list[Traced] = field(default_factory=list)
-    """The entries that it wrote evidence into, and the values that it wrote again."""
+    """The entries that it wrote evidence into."""
     removed: list[Traced] = field(default_factory=list)
 
     @property
@@ -143,6 +143,20 @@ def matched(elements: Sequence[Json], others: Sequence[Json]) -> list[int | None
             if len(indices) == 1 and len(places.get(text, ())) == 1:
                 found[indices[0]] = places[text][0]
     return found
+
+
+def is_same_entry(old: Traced, value: Json) -> bool:
+    """Whether a value written over an element of an array is the same entry: by its identifying members, or its text.
+
+    Objects without either are; so are other values, which are compared themselves.
+    """
+    if not isinstance(value, dict) or not isinstance(old.value, dict):
+        return True
+    had = {name: child.value for name, child in old.value.items() if not isinstance(child.value, dict | list)}
+    names, old_names = identifying_members(value, [value]), identifying_members(had, [had])
+    if names or old_names:
+        return {name: value[name] for name in names} == {name: had[name] for name in old_names}
+    return normalized_text(value) == normalized_text(had)
 
 
 def _by_text(

@@ -17,7 +17,7 @@ from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO
 from memnet.domain.history.origin import MAX_BEFORE, Origin, Source, SourceKind, Traced, copied, traced
-from memnet.domain.history.origin_links import Change, apply_merge, matched, merges, restore
+from memnet.domain.history.origin_links import Change, apply_merge, is_same_entry, matched, merges, restore
 
 EVIDENCE_DEPTH = 2
 """The least depth of an entry below the document: /content has no evidence of its own."""
@@ -86,8 +86,9 @@ class Origins:
         old = parent.value[int(name) if isinstance(parent.value, list) else name] if exists else None
         if len(path) > EVIDENCE_DEPTH and isinstance(parent.value, dict) and _is_evidence(value):
             _add_evidence(parent, origin, change)
-        # A confirmation vouches for all that it writes.
-        if old is None or change.origin.is_confirmed:
+        # A confirmation vouches for all that it writes, and another entry in the place of one is new.
+        other = old is not None and isinstance(parent.value, list) and not is_same_entry(old, value)
+        if old is None or other or change.origin.is_confirmed:
             new = traced(value, origin)
             new.was = _bounded(old)
             change.put.append(new)
@@ -140,8 +141,8 @@ def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced
         new = _new(value, origin, change)
         new.was = _bounded(old)
         return new
-    change.kept.append(old)
-    if change.restates:
+    # What contains other values rests on what they rest on.
+    if change.restates and not isinstance(old.value, dict | list):
         old.rest_on([Source(SourceKind.RESTATED, origin)])
     return old
 

@@ -249,6 +249,20 @@ def test_the_further_sources_and_the_values_before_are_bounded() -> None:
         again = op("replace", "/box/a", "A."), op("replace", "/box/b", str(number))
         made.take(record(number, *again, evidence={"conversation_id": f"c{number}"}))
     said = [source.origin.sequence for source in at(made, "/box/a").further]
-    assert (len(said), said[0], said[1], said[-1]) == (MAX_SOURCES, 3, 40, 102)
+    assert (len(said), said[0], said[1], said[-1]) == (MAX_SOURCES, 3, 104 - MAX_SOURCES, 102)
     before = [earlier.value for earlier in at(made, "/box/b").before()]
     assert before == [str(number) for number in range(101, 101 - MAX_BEFORE, -1)]
+
+
+def test_another_entry_in_the_place_of_one_is_new_and_the_same_evidence_counts_once() -> None:
+    said = {"conversation_id": "c2"}
+    first, second = {"id": "f1", "text": "A.", "confidence": 0.9}, {"id": "f2", "text": "B.", "confidence": 0.9}
+    made = origins_of(
+        record(2, op("add", "/facts/-", first)), record(3, op("replace", "/facts/0", second), evidence=said)
+    )
+    entry = at(made, "/facts/0")
+    assert {node.origin.sequence for _, node in entry.nodes()} == {3}
+    assert [earlier.plain() for earlier in entry.before()] == [first]
+    for number in (4, 5):
+        made.take(record(number, op("replace", "/facts/0/text", "B."), evidence={"conversation_id": "c3"}, actor="a"))
+    assert [one.sequence for one in at(made, "/facts/0/text").sources()] == [3, 4]

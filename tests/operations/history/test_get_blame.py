@@ -138,7 +138,7 @@ async def test_blame_is_the_same_when_only_the_newest_record_is_left(service: An
     assert {at: row.node.origin for at, row in (await rows(service)).items()} == before
 
 
-async def test_one_baseline_and_one_segment_are_read_and_once_more_for_older_values_before(service: Any) -> None:
+async def test_one_baseline_and_one_segment_are_read_and_two_of_each_for_older_values_before(service: Any) -> None:
     await summary(service, "One.", "Two.", "Three.")
     for first in (3, 4):
         await service.patch(
