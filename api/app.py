@@ -14,6 +14,7 @@ from api.latency_stats import LatencyStats
 from api.middleware import RequestMiddleware
 from api.routes import (
     audit,
+    blame,
     catalog,
     conflicts,
     context,
@@ -31,6 +32,7 @@ from api.routes import (
     reindexing,
     replays,
     retention,
+    retractions,
     statistics,
     turn_search,
     turns,
@@ -82,8 +84,9 @@ def create_app(service: Service, identity: TokenValidator) -> FastAPI:
             turn_search,
             events,
             audit,
+            blame,
         ),
-        *(retention, legal_holds, export, erasures, reindexing, users, catalog, me, statistics, health),
+        *(retention, legal_holds, retractions, export, erasures, reindexing, users, catalog, me, statistics, health),
     ):
         app.router.routes.extend(module.router.routes)
     front_page.install(app)

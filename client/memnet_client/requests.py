@@ -76,10 +76,12 @@ def patch_document(
     evidence: Json = None,
     confidence: float | None = None,
     source_time: str | None = None,
+    claimant: str | None = None,
     dry_run: bool = False,
 ) -> Request:
     """Patch a document."""
-    body = _given(evidence=evidence, confidence=confidence, source_time=source_time)
+    named = None if claimant is None else {"user_id": claimant}
+    body = _given(evidence=evidence, confidence=confidence, source_time=source_time, claimant=named)
     body |= {"profile_id": profile_id, "binding_id": binding_id, "ops": list(ops), "reason": reason}
     place = _document(root, namespace, path)
     return Request("patch_document", "PATCH", place, _write_headers(etag, key), _dry(dry_run), body)
@@ -258,6 +260,14 @@ def discard_conflict(root: str, conflict_id: str, *, note: str | None) -> Reques
 def list_audit(root: str, *, namespace: str | None, path: str | None, cursor: str | None) -> Request:
     """List audit records."""
     return _get("list_audit", f"{root}/audit", namespace=namespace, path=path, cursor=cursor)
+
+
+def get_blame(
+    root: str, namespace: str, path: str, *, pointer: str | None, as_of: str | None, cursor: str | None
+) -> Request:
+    """Get where the values of a document come from."""
+    url = f"{root}/blame/{segment('namespace', namespace)}/{document_path(path)}"
+    return _get("get_blame", url, pointer=pointer, as_of=as_of, cursor=cursor)
 
 
 def apply_retention(root: str, *, as_of: str | None, dry_run: bool) -> Request:

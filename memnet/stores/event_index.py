@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol, TypeVar
 
@@ -35,6 +35,7 @@ from memnet.ports import (
 )
 from memnet.stores.blobs import Blobs, FenceCheck
 from memnet.stores.erasures import ErasureStore
+from memnet.stores.unsealed_turns import UnsealedTurns
 
 UPLOAD_SECONDS = 300.0
 """The time from a check of the fence to the end of the upload that relies on it: well below the time for which an
@@ -96,6 +97,8 @@ class Search:
     """Nothing of users who have a fence is indexed."""
     embedder: Embedder | None = None
     telemetry: Telemetry | None = None
+    unsealed: UnsealedTurns = field(default_factory=UnsealedTurns)
+    """The messages that this process has read in results."""
 
     async def find(self, name: str, query: IndexQuery, vector: Vector | None) -> Hits:
         """Search one index, and record how long it takes and what it finds. Raises IndexMissing, Unavailable."""

@@ -1,6 +1,7 @@
 """Documents: list, get, patch, replace, delete, and their audit records."""
 
 from memnet_client.testing.call import READERS, Answer, Call, check_identifier, checked_place, need
+from memnet_client.testing.claimants import code_of
 from memnet_client.testing.commits import Decision, Write, commit, target
 from memnet_client.testing.json_patch import ROOT, Json, canonical
 from memnet_client.testing.patches import Patch, check_size, content_of, decide_patch
@@ -41,11 +42,12 @@ def get_document(call: Call) -> Answer:
     as_of, stored = call.query("as_of"), call.memory.documents.get(call.place())
     if stored is None or (as_of is None and not stored.exists):
         raise Refusal("DOCUMENT_NOT_FOUND", "There is no such document.")
-    version = stored.newest if as_of is None else _version_at(stored, as_of)
+    version = stored.newest if as_of is None else version_at(stored, as_of)
     return call.conditional(version.etag, {"etag": version.etag, "document": version.view})
 
 
-def _version_at(stored: Document, as_of: str) -> Version:
+def version_at(stored: Document, as_of: str) -> Version:
+    """Return the version at a time or a change_id. Raises Refusal VERSION_NOT_FOUND."""
     number = as_of.rpartition("-")[2]
     if len(number) == 12 and number.isdecimal():
         found = [one for one in stored.versions if as_of == f"{stored.doc_id}-{one.sequence:012d}"]
@@ -75,6 +77,7 @@ def patch_document(call: Call) -> Answer:
         confidence=body.get("confidence"),
         source_time=body.get("source_time"),
         person=call.person,
+        claimed_by=code_of(call, body.get("claimant"), profile, [body["binding_id"]], "/claimant"),
     )
     write = Write(call.identity, key, ["PATCH", body], precondition, dry_run)
     return commit(call.world, target(call, place), write, lambda stored: decide_patch(call.world, patch, stored))

@@ -1,5 +1,6 @@
 """The rules that a profile is made of: documents, sensitive content, extraction and upkeep."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Final, Literal
@@ -185,3 +186,8 @@ class SectionUpkeep(ProfilePart):
     def place(self) -> json_patch.Pointer:
         """The parsed `section`."""
         return json_patch.pointer(self.section)
+
+
+def takes_claimants(rules: Iterable[SectionUpkeep]) -> bool:
+    """Whether statements of these sections have the code of a claimant."""
+    return any(rule.statements is not None and rule.statements.claimed_by_field is not None for rule in rules)

@@ -20,6 +20,9 @@ class Statements(ProfilePart):
     stays and the new one is dropped (keep), or the new one waits with a `question` (ask). With `unless_less_sure_by`, a
     statement that is less sure than the open entry by more than that waits, whatever `on_contradiction` says.
     `question` has the placeholders {old} and {new}; `decides`: who answers it.
+    `claimed_by_field`: the member of `about` with the code of the claimant, which the service writes. So each claimant
+    has one open answer about a thing, beside those of others. `between_claimants`: what happens when two of them say
+    different things: both are kept, and a recall weighs them (weigh), or the new one waits for the tenant (review).
     """
 
     about: Annotated[tuple[Identifier, ...], Field(min_length=1)]
@@ -33,6 +36,8 @@ class Statements(ProfilePart):
     unless_less_sure_by: Confidence | None = None
     question: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     decides: Literal["user", "tenant"] | None = None
+    claimed_by_field: Identifier | None = None
+    between_claimants: Literal["weigh", "review"] = "weigh"
 
 
 class Consolidation(ProfilePart):

@@ -5,7 +5,6 @@ Each ideograph is a word.
 """
 
 import re
-from functools import lru_cache
 from typing import Final
 
 import snowballstemmer
@@ -24,6 +23,21 @@ STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
 _IDEOGRAPHS: Final = "\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+")
 _STEMMER = snowballstemmer.stemmer("english")
+_REMEMBERED: Final = 65_536
+"""Words whose stems are remembered. They are forgotten together when there are more."""
+
+
+class _Stems(dict[str, str]):
+    """The stem of each word that was looked up; nothing for a common word. A lookup costs no call in Python."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[word] = found = "" if word in STOP_WORDS else str(_STEMMER.stemWord(word))
+        return found
+
+
+_STEMS: Final = _Stems()
 
 
 def plain_words(text: str) -> list[str]:
@@ -33,7 +47,7 @@ def plain_words(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """Return the words of a text that are not common, in lower case, as stems."""
-    return [stem(word) for word in WORD.findall(text.lower()) if word not in STOP_WORDS]
+    return list(filter(None, map(_STEMS.__getitem__, WORD.findall(text.lower()))))
 
 
 def indexed_words(text: str) -> str:
@@ -46,7 +60,6 @@ def searched_words(text: str) -> str:
     return " ".join(dict.fromkeys(words(text))) or indexed_words(text)
 
 
-@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return the stem of a word in lower case (Snowball, English)."""
-    return str(_STEMMER.stemWord(word))
+    return _STEMS[word] or str(_STEMMER.stemWord(word))

@@ -1,22 +1,20 @@
 """BM25 with the statistics of the given texts alone (Robertson and Zaragoza, 2009)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.domain.core.terms import Terms
+
 Array = NDArray[np.float64]
 
 
-def counts(wanted: Sequence[str], texts: Sequence[Sequence[str]]) -> Array:
-    """Return how often each text, given as its words, has each wanted word: a row for each text."""
-    columns = {word: column for column, word in enumerate(wanted)}
+def counts(wanted: Sequence[str], texts: Sequence[Mapping[str, int]]) -> Array:
+    """Return how often each text, given as the counts of its words, has each wanted word: a row for each text."""
     found = np.zeros((len(texts), len(wanted)))
-    for row, text in enumerate(texts):
-        for word in text:
-            column = columns.get(word)
-            if column is not None:
-                found[row, column] += 1
+    for column, word in enumerate(wanted):
+        found[:, column] = [text.get(word, 0) for text in texts]
     return found
 
 
@@ -27,10 +25,10 @@ def rarity(found: Array) -> Array:
     return rare
 
 
-def bm25(query: Sequence[str], texts: Sequence[Sequence[str]], k1: float, b: float) -> Array:
-    """Score texts, given as their words, for the words of a query; 0: no word in common."""
-    lengths = np.array([len(text) for text in texts], dtype=np.float64)
-    return scores_of(counts(sorted(set(query)), texts), lengths, k1, b)
+def bm25(query: Sequence[str], texts: Sequence[Terms], k1: float, b: float) -> Array:
+    """Score texts for the words of a query; 0: no word in common."""
+    lengths = np.array([len(text.words) for text in texts], dtype=np.float64)
+    return scores_of(counts(sorted(set(query)), [text.counts for text in texts]), lengths, k1, b)
 
 
 def scores_of(found: Array, lengths: Array, k1: float, b: float) -> Array:

@@ -1,13 +1,17 @@
 """A candidate of a recall: an entry of a document, an event, or one message of a turn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from memnet.domain.core.scope import ETag
+from memnet.domain.core.terms import Terms
+from memnet.domain.documents.claim import Claim
 from memnet.domain.history.statements import NO_STATEMENT, EntryState, Validity
+
+_UNREAD = Terms("")
 
 
 class CandidateKind(StrEnum):
@@ -65,6 +69,8 @@ class Candidate:
     """Which side of the subject a statement is about: its other about-members, such as "lives in"."""
     stated: str | None = None
     """The value of a statement."""
+    claim: Claim | None = None
+    """What its claimant says, where claimants can contradict each other."""
     entities: Sequence[str] = ()
     """Names that it mentions."""
     confidence: float | None = None
@@ -75,14 +81,25 @@ class Candidate:
     is_guidance: bool = False
     vector: Sequence[float] | None = None
     """Its meaning; None: not known in this recall."""
+    terms: Terms = field(default=_UNREAD, compare=False, repr=False)
+    """The words by which it is ranked, which a copy keeps."""
     found_by_words: float | None = None
     """The score of the index for the words of the question; None: not found by them."""
     found_by_meaning: float | None = None
     """The similarity that the index returned for the vector of the question."""
 
+    def __post_init__(self) -> None:
+        """Take the words of `searched`, unless they are known."""
+        if self.terms.text is not self.text and self.terms.text != self.searched:
+            is_turn = self.kind is CandidateKind.TURN
+            day, speaker = ((self.said_at or "")[:10], self.speaker or "") if is_turn else ("", "")
+            object.__setattr__(self, "terms", Terms(self.searched, day=day, speaker=speaker))
+
     @property
     def searched(self) -> str:
         """The text by which it is found: what it says and, where that does not say it, what it is about."""
+        if not self.attributes:
+            return self.text
         unsaid = [name for name in self.attributes if name.casefold() not in self.text.casefold()]
         return " ".join([self.text, *unsaid])
 

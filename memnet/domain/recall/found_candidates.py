@@ -23,7 +23,7 @@ def most_likely(candidates: Sequence[Candidate], text: str, most: int) -> Sequen
     """Return the candidates, or the best `most` by the words of a text if there are more."""
     if len(candidates) <= most:
         return candidates
-    scores = bm25(words(text), [words(one.text) for one in candidates], K1, B)
+    scores = bm25(words(text), [one.terms for one in candidates], K1, B)
     order = sorted(range(len(candidates)), key=lambda number: (-scores[number], candidates[number].key))
     return [candidates[number] for number in order[:most]]
 
@@ -58,6 +58,7 @@ def turn_candidate(turn: SearchableTurn, key: str) -> Candidate:
         message_ids=(turn.message_id,),
         snapshot_uri=uri_of(turn.snapshot),
         vector=turn.vector,
+        terms=turn.terms,
     )
 
 

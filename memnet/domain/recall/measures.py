@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.domain.catalog.ranker import Constants
-from memnet.domain.core.words import plain_words, stem, words
+from memnet.domain.core.terms import Terms
+from memnet.domain.core.words import stem, words
 from memnet.domain.recall.answerable import is_answerable
 from memnet.domain.recall.asked import asks_when, named_speakers, named_times, without
 from memnet.domain.recall.bm25 import Array, counts, scores_of, stretched
-from memnet.domain.recall.candidate import Candidate, CandidateKind, Question
+from memnet.domain.recall.candidate import Candidate, Question
 from memnet.domain.recall.english import GREETINGS, TIME_EXPRESSION
 from memnet.domain.recall.meaning import by_meaning, window_similarities
 from memnet.domain.recall.sessions import Sessions, sessions_of
@@ -43,14 +44,13 @@ class Measured:
 def measure(candidates: Sequence[Candidate], question: Question, constants: Constants) -> Measured:
     """Measure each candidate, with the statistics of these candidates alone."""
     sessions = sessions_of(candidates, timedelta(hours=constants.session_hours))
-    said = [words(one.searched) for one in candidates]
-    heads = [_head(one) for one in candidates]
+    said = [one.terms for one in candidates]
     named = named_speakers(question.text, speakers_of(candidates, question))
     names = frozenset[str]().union(*named.values())
     every, bare = sorted(set(words(question.text))), set(words(without(question.text, names)))
-    found = counts(every, said)
+    found = counts(every, [one.counts for one in said])
     is_bare = np.array([word in bare for word in every], dtype=np.bool_)
-    turn = _by_line(found + counts(every, heads), said, heads, constants)
+    turn = _by_line(found + _in_heads(every, said), said, constants)
     pair, session = _by_context(found[:, is_bare], said, sessions, constants)
     similar = by_meaning(candidates, question)
     meaning = window = np.zeros(len(candidates))
@@ -78,7 +78,7 @@ def measure(candidates: Sequence[Candidate], question: Question, constants: Cons
     has_words = (sessions.total(asked).sum(axis=1) > 0)[sessions.of]
     return Measured(
         measures,
-        _length(candidates, heads),
+        np.log([1 + len(one.text) + one.terms.head_chars for one in candidates]),
         has_words | (nearest >= max(constants.least_meaning, SMALLEST)),
         bool(nearest.max(initial=0.0) >= constants.clear_meaning)
         or is_answerable(question.text, names, said, constants),
@@ -110,44 +110,36 @@ def by_time(candidates: Sequence[Candidate], asked: str) -> Array:
     return np.array([float(TIME_EXPRESSION.search(one.text) is not None) for one in candidates])
 
 
-def information(said: Sequence[Sequence[str]]) -> Array:
+def information(said: Sequence[Terms]) -> Array:
     """Return how much each says: the root of the rarity of its words without greetings, 1 for the richest 5 %."""
-    kinds = [set(text) - _GREETINGS for text in said]
-    holders = Counter(chain.from_iterable(kinds))
+    holders = Counter(chain.from_iterable(text.counts for text in said))
     total = len(said)
-    rare = {word: math.log(1 + (total - n + 0.5) / (n + 0.5)) for word, n in holders.items()}
-    rich = np.sqrt(np.array([math.fsum(map(rare.__getitem__, kind)) for kind in kinds]))
+    rarities = [math.log(1 + (total - n + 0.5) / (n + 0.5)) for n in range(total + 1)]
+    rare = {word: rarities[n] for word, n in holders.items()}
+    rare |= dict.fromkeys(_GREETINGS & rare.keys(), 0.0)
+    rich = np.sqrt(np.array([math.fsum(map(rare.__getitem__, text.counts)) for text in said]))
     most = np.percentile(rich, 95) if len(rich) else 0.0
     return np.minimum(1.0, rich / most) if most > 0 else np.zeros(total)
 
 
-def _by_line(
-    found: Array, said: Sequence[Sequence[str]], heads: Sequence[Sequence[str]], constants: Constants
-) -> Array:
+def _by_line(found: Array, said: Sequence[Terms], constants: Constants) -> Array:
     """Return the score of each by the words of its line: its day, its speaker and its text."""
-    size = np.array([len(text) + len(head) for text, head in zip(said, heads, strict=True)], dtype=np.float64)
+    size = np.array([len(text.words) + len(text.head) for text in said], dtype=np.float64)
     return stretched(scores_of(found, size, constants.k1, constants.b))
 
 
-def _by_context(
-    found: Array, said: Sequence[Sequence[str]], sessions: Sessions, constants: Constants
-) -> tuple[Array, Array]:
+def _in_heads(wanted: Sequence[str], said: Sequence[Terms]) -> Array:
+    """Return how often the head of each has each wanted word."""
+    found = np.zeros((len(said), len(wanted)))
+    in_any = set[str]().union(*(text.head for text in said))
+    for column in (column for column, word in enumerate(wanted) if word in in_any):
+        found[:, column] = [text.head.count(wanted[column]) for text in said]
+    return found
+
+
+def _by_context(found: Array, said: Sequence[Terms], sessions: Sessions, constants: Constants) -> tuple[Array, Array]:
     """Return the scores by words of each with the one before it, and of its session."""
-    size = np.array([len(text) for text in said], dtype=np.float64)
+    size = np.array([len(text.words) for text in said], dtype=np.float64)
     pair = scores_of(found + sessions.before(found), size + sessions.before(size), constants.k1, constants.b)
     whole = scores_of(sessions.total(found), sessions.total(size), constants.session_k1, constants.session_b)
     return stretched(pair), stretched(whole)[sessions.of]
-
-
-def _head(one: Candidate) -> list[str]:
-    """Return the words before the text of a message: its day and its speaker."""
-    if one.kind is not CandidateKind.TURN:
-        return []
-    return [*plain_words((one.said_at or "")[:10]), *words(one.speaker or "")]
-
-
-def _length(candidates: Sequence[Candidate], heads: Sequence[Sequence[str]]) -> Array:
-    length: Array = np.log(
-        [1 + len(one.text) + sum(map(len, head)) for one, head in zip(candidates, heads, strict=True)]
-    )
-    return length

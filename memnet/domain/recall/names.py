@@ -20,18 +20,29 @@ def name_of(text: str | None) -> Name:
 
 
 def names_of(candidates: Sequence[Candidate]) -> Mapping[str, frozenset[Name]]:
-    """Return by key the names that each candidate bears.
+    """Return by key the names that each candidate bears; a candidate without one is absent.
 
     The names are the subjects of statements, their short values, and entities. An entry bears those of its own, and
     those that its value contains; an event or a turn those that its text contains.
     """
-    said = {one.key: name_of(one.stated if one.kind is CandidateKind.ENTRY else one.text) for one in candidates}
+    said = {one.key: _said(one) for one in candidates}
     own = {one.key: frozenset(_own(one, said[one.key])) for one in candidates}
     known = set[Name]().union(*own.values())
     lengths: dict[str, set[int]] = defaultdict(set)
     for name in known:
         lengths[name[0]].add(len(name))
-    return {key: own[key].union(_within(found, lengths) & known) for key, found in said.items()}
+    begins = frozenset(lengths)
+    found = {
+        key: own[key] if begins.isdisjoint(text) else own[key].union(_within(text, lengths) & known)
+        for key, text in said.items()
+    }
+    return {key: names for key, names in found.items() if names}
+
+
+def _said(candidate: Candidate) -> Name:
+    if candidate.kind is CandidateKind.ENTRY:
+        return name_of(candidate.stated)
+    return name_of(candidate.text) if candidate.attributes else candidate.terms.words
 
 
 def _own(candidate: Candidate, said: Name) -> Iterator[Name]:

@@ -47,7 +47,6 @@ class _Graph:
         self.candidates: Mapping[str, Candidate] = {one.key: one for one in sure}
         self._names = names_of(sure)
         self._asked = frozenset(words(question.text))
-        self._said: dict[str, frozenset[str]] = {}
         self._links: dict[Name, Sequence[str]] = {}
         self._about: dict[Name, list[str]] = defaultdict(list)
         self._naming: dict[Name, list[str]] = defaultdict(list)
@@ -83,10 +82,5 @@ class _Graph:
         asked = self._asked.difference(name)
         for key in keys:
             is_linked = not is_broad and self.candidates[key].kind is CandidateKind.ENTRY
-            if is_linked or not asked.isdisjoint(self._words(self.candidates[key])):
+            if is_linked or not asked.isdisjoint(self.candidates[key].terms.counts):
                 yield key
-
-    def _words(self, candidate: Candidate) -> frozenset[str]:
-        if candidate.key not in self._said:
-            self._said[candidate.key] = frozenset(words(candidate.searched))
-        return self._said[candidate.key]

@@ -23,7 +23,7 @@ def search(rule: SearchStage, ranking: Ranking, question: Question, rankers: Ran
     Without vectors the words have the weight of both, so that scores mean the same to the stages after it.
     """
     candidates = sorted(_searched(rule, ranking.gathered, question), key=lambda one: one.key)
-    by_words = bm25(words(question.text), [words(one.searched) for one in candidates], K1, B)
+    by_words = bm25(words(question.text), [one.terms for one in candidates], K1, B)
     similar = by_meaning(candidates, question)
     parts = {
         "words": (rule.words + (rule.meaning if similar is None else 0.0)) * _fused(rule, by_words),

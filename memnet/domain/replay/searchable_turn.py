@@ -16,6 +16,7 @@ from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import UserScope
+from memnet.domain.core.terms import Terms
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKey
 from memnet.domain.core.words import indexed_words
@@ -24,6 +25,8 @@ from memnet.domain.events.compact_vector import compact, expand
 from memnet.domain.events.event_search import IndexKind, Place, Vector, position
 from memnet.domain.replay.injected_memory import strip_messages
 from memnet.domain.replay.snapshot import Message, Snapshot, snapshot_key, uri_of
+
+_UNREAD = Terms("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,13 @@ class SearchableTurn:
     text: str
     vector: "array[float] | None" = field(default=None, compare=False, repr=False)
     """Its meaning, of length 1, if it was read from an index that has vectors."""
+    terms: Terms = field(default=_UNREAD, compare=False, repr=False)
+    """The words by which it is ranked, which a copy keeps."""
+
+    def __post_init__(self) -> None:
+        """Take the words of its line, unless they are known."""
+        if self.terms.text is not self.text:
+            object.__setattr__(self, "terms", Terms(self.text, day=self.said_at[:10], speaker=self.speaker))
 
     @property
     def scope(self) -> UserScope:

@@ -117,7 +117,7 @@ def _are_among(found: list[Json], entries: list[Json], rule: SectionUpkeep) -> b
 
 
 def _reopened(entry: Json, rule: SectionUpkeep) -> Json:
-    """Return a closed statement that names the entry after it without its end and this name; any other one unchanged."""
+    """Return a closed statement that names the entry after it as an open one; any other one unchanged."""
     statements = rule.statements
     if statements is None or not isinstance(entry, dict) or entry.get(statements.replaced_field) is None:
         return entry
@@ -182,7 +182,7 @@ def _parts(entries: Sequence[Json], rule: SectionUpkeep, room: int) -> Iterator[
     texts: list[str] = []
     held: list[Json] = []
     for entry in entries:
-        text = _text(entry, rule)
+        text = entry_text(entry, rule)
         if texts and not _fits([*texts, text], [*held, entry], room):
             yield _joined(texts), {"entries": held}
             texts, held = [], []
@@ -210,7 +210,7 @@ def _slices(entry: Json) -> Iterator[Part]:
         yield piece, {"entry": sha256_hex(text.encode()), "part": part + 1, "parts": count}
 
 
-def _text(entry: Json, rule: SectionUpkeep) -> str:
+def entry_text(entry: Json, rule: SectionUpkeep) -> str:
     """Return the text of an entry for a digest. That of a closed statement says when it held."""
     text = entry.get(rule.text_field) if isinstance(entry, dict) else entry
     said = text if isinstance(text, str) and text.strip() else canonical(entry).decode()

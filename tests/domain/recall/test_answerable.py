@@ -2,12 +2,12 @@
 
 import pytest
 
-from memnet.domain.core.words import words
+from memnet.domain.core.terms import Terms
 from memnet.domain.recall.answerable import is_answerable
 from tests.domain.samples import CATALOG
 
 CONSTANTS = CATALOG.rankers["conversation", "1.0.0"].file.constants
-SAID = [words("Mira adopted a beagle in spring."), words("I moved to Porto for the job.")]
+SAID = [Terms("Mira adopted a beagle in spring."), Terms("I moved to Porto for the job.")]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from memnet.domain.core.terms import Terms
 from memnet.domain.recall.bm25 import bm25, counts, stretched
 
-TEXTS = [["dog", "dog", "cat"], ["dog"], ["bird", "fish"], []]
+TEXTS = [Terms(text) for text in ("A dog, a dog and a cat.", "dog", "bird fish", "")]
 
 
 def test_the_scores_are_those_of_the_formula() -> None:
@@ -18,13 +19,15 @@ def test_the_scores_are_those_of_the_formula() -> None:
     assert bm25(["dog", "dog"], TEXTS, 1.2, 0.75).tolist() == pytest.approx([first, second, 0.0, 0.0])
 
 
-@pytest.mark.parametrize(("query", "texts"), [([], TEXTS), (["dog"], []), ([], []), (["dog"], [[], []])])
-def test_nothing_in_common_scores_zero(query: list[str], texts: list[list[str]]) -> None:
+@pytest.mark.parametrize(
+    ("query", "texts"), [([], TEXTS), (["dog"], []), ([], []), (["dog"], [Terms(""), Terms("the")])]
+)
+def test_nothing_in_common_scores_zero(query: list[str], texts: list[Terms]) -> None:
     assert bm25(query, texts, 0.9, 0.4).tolist() == [0.0] * len(texts)
 
 
 def test_words_are_counted() -> None:
-    assert counts(["cat", "dog"], TEXTS).tolist() == [[1, 2], [0, 1], [0, 0], [0, 0]]
+    assert counts(["cat", "dog"], [text.counts for text in TEXTS]).tolist() == [[1, 2], [0, 1], [0, 0], [0, 0]]
 
 
 @pytest.mark.parametrize(

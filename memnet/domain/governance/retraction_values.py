@@ -1,0 +1,343 @@
+"""Plan what happens to the values of one document when a source is taken back, from where each value comes from.
+
+A value that rests on the source alone is removed, or the value before it returns. One with another source stays and
+loses the evidence of this one. Statements are folded again without the observations of the source, so what it closed
+holds again.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.access import Reason
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.evidence import POINTERS
+from memnet.domain.core.json_patch import Pointer
+from memnet.domain.core.scope import Json
+from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
+from memnet.domain.documents.statement import AT, kept_members, observations_of, statements_of, thing_of, time_of
+from memnet.domain.documents.statement_fold import fold
+from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
+from memnet.domain.governance.retraction_reach import Reach
+from memnet.domain.governance.retraction_units import GONE, Fits, TakenBack, Unit, as_far_as_it_fits, made_of, planned
+from memnet.domain.governance.source import SourceKind, parts_of
+from memnet.domain.history.origin import Traced
+
+_CITING = frozenset(POINTERS)
+
+
+def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits) -> TakenBack:
+    """Return what happens to the values of a document whose tree is `content`; `rules` are those of its sections.
+
+    What may not be taken back, by `fits`, stays and is reported. The same goes for entries that name the source in
+    their evidence and are older than the history that is kept.
+    """
+    taking = _Taking(reach, rules)
+    taking.look(content)
+    taking.walk(content, ())
+    taking.fold_statements(content)
+    changed = [unit for unit in taking.units if unit.is_changed]
+    made = made_of(changed, taking.added)
+    refusal = fits(made.ops, made.named) if made.ops else None
+    refused: list[PlannedValue] = []
+    if refusal is not None:
+        made, refused = as_far_as_it_fits(changed, taking.added, fits)
+    unknown = [planned(unit, ValueFate.UNRESOLVED, Why.OLDER_THAN_HISTORY) for unit in taking.unknown]
+    return replace(made, values=(*made.values, *refused, *unknown))
+
+
+@dataclass(slots=True)
+class _Taking:
+    """The units of one document while they are planned."""
+
+    reach: Reach
+    rules: Sequence[SectionUpkeep]
+    units: list[Unit] = field(default_factory=list)
+    added: list[Unit] = field(default_factory=list)
+    """Entries that a statement is split into."""
+    unknown: list[Unit] = field(default_factory=list)
+    cited: set[bytes] = field(default_factory=set)
+    """What other changes cite, those of the values before included."""
+    withdrawn: set[bytes] = field(default_factory=set)
+    """What the changes of the source cite."""
+
+    def look(self, content: Traced) -> None:
+        """Note what the changes of the source cite, and what the others do."""
+        for _, node in content.nodes():
+            for one in [node, *node.before()]:
+                for _, within in one.nodes():
+                    for origin in within.sources():
+                        parts = {_cited(part) for part in parts_of(dict(origin.evidence or {}))}
+                        if self.reach.withdraws(origin):
+                            self.withdrawn |= parts
+                        elif origin.states:
+                            self.cited |= parts
+            if isinstance(node.value, dict) and node.value.keys() & _CITING:
+                self._trust(node)
+
+    def _trust(self, item: Traced) -> None:
+        """Evidence that an earlier retraction has left in an entry was proven then."""
+        if any(one.origin.reason == Reason.RETRACTION for _, one in item.nodes()):
+            plain = {name: value for name, value in item.plain().items() if name != ALSO}
+            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(_cited(plain))
+
+    def walk(self, node: Traced, place: Pointer) -> None:
+        """Find the units below a node: elements of arrays, and scalars outside of them."""
+        if place and node.children() and self.reach.takes_all(node) and not self.reach.is_stated(node):
+            self.units.append(Unit(place, node.plain(), self._earlier(node)))
+        elif isinstance(node.value, dict):
+            for name, child in node.children():
+                self.walk(child, (*place, name))
+        elif isinstance(node.value, list):
+            for index, child in node.children():
+                self._entry(child, (*place, index), rule_of(place, self.rules))
+        else:
+            self.units.append(Unit(place, node.value, self._rest(node)))
+
+    def _entry(self, node: Traced, place: Pointer, rule: SectionUpkeep) -> None:
+        before = node.plain()
+        is_statement = rule.statements is not None and isinstance(node.value, dict)
+        after = self._statement(node, rule) if is_statement else self._rest(node, rule)
+        if not node.origin.is_known and self._rests_by_its_evidence(before, rule):
+            # Only its evidence says so, which a client may have written: not enough to remove it.
+            after = before
+            self.unknown.append(Unit(place, before, after))
+        unit = Unit(place, before, after, node=node)
+        is_of_source = self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule))
+        unit.is_rewritten = is_statement and is_of_source and after is not GONE
+        self.units.append(unit)
+
+    def _rests_by_its_evidence(self, entry: Json, rule: SectionUpkeep) -> bool:
+        items = evidence_of(entry, rule)
+        return bool(items) and all(self.reach.source.cites(item) for item in items)
+
+    def _rest(self, node: Traced, rule: SectionUpkeep | None = None) -> Any:
+        """Return what remains of a value; `rule` of an entry names the member with its evidence."""
+        if not node.children():
+            return self._earlier(node) if self.reach.takes_all(node) else node.plain()
+        if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
+            return self._earlier(node)
+        if isinstance(node.value, list):
+            remains = [self._rest(child) for _, child in node.children()]
+            return [value for value in remains if value is not GONE]
+        evidence = rule.evidence_field if rule is not None else None
+        links = () if rule is None or rule.statements is None else kept_members(rule)
+        kept = {}
+        for name, child in node.children():
+            if name in links:
+                # The fold of the statements writes them.
+                remains = child.plain()
+            else:
+                remains = self._evidence(child) if name == evidence else self._rest(child, self._within(name, rule))
+            if remains is not GONE:
+                kept[name] = remains
+        return kept
+
+    def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
+        """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
+
+        An item that is not of the source counts if another change cites it: the source may have written any.
+        """
+        child = node.value.get(rule.evidence_field)
+        items = [] if child is None else _items(child)
+        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, child)]
+        if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
+            kept = [item for item in kept if _cited(item) in self.cited]
+            return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
+        had = observations_of(node.plain(), rule)
+        is_of_source = all(_cited(item) in self.withdrawn for item, _ in items)
+        is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
+        if items and not kept and is_of_source and is_said_alone:
+            # Another change may have put it: the gate gives a statement that is split a new place.
+            return GONE
+        remains = self._rest(node, rule)
+        statements, until = statements_of(rule), node.value.get(statements_of(rule).until_field)
+        if until is not None and statements.replaced_field not in node.value and self.reach.withdraws(until.origin):
+            # Closed without a successor: it holds again, or ends when another change has closed it.
+            remains = _with(remains, statements.until_field, self._clean(until))
+        name = statements.from_field
+        began = node.value.get(name)
+        if began is not None and kept and isinstance(remains, dict) and self.reach.withdraws(began.origin):
+            # Without an earlier beginning the fold takes that of the observations.
+            remains = _with(remains, name, self._clean(began))
+        return remains
+
+    def _clean(self, node: Traced) -> Json:
+        """Return the newest value before that another change has put; None if there is none."""
+        return next((one.plain() for one in node.before() if not self.reach.withdraws(one.origin)), None)
+
+    def _is_completed(self, node: Traced, rule: SectionUpkeep) -> bool:
+        """Whether another change has stated a member of an entry that exists."""
+        own = {*_kept(rule), rule.evidence_field}
+        return any(
+            child.origin.key != node.origin.key
+            and self.reach.is_stated(child)
+            and not any(map(self.reach.withdraws, child.sources()))
+            for name, child in node.children()
+            if name not in own
+        )
+
+    def _within(self, name: str, rule: SectionUpkeep | None) -> SectionUpkeep | None:
+        """A pending item holds the entry that it proposes in `target.value`; it has evidence of its own."""
+        return rule if name in ("target", "value") else None
+
+    def _earlier(self, node: Traced) -> Any:
+        """Return the newest value before that another change has stated; GONE if there is none."""
+        for earlier in node.before():
+            if not self.reach.takes_all(earlier):
+                return self._rest(earlier)
+        return GONE
+
+    def _evidence(self, node: Traced) -> Any:
+        """Return the evidence without the items of the source; an item goes as a whole."""
+        items = _items(node)
+        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
+        if len(kept) == len(items):
+            return node.plain()
+        return _joined(kept) if kept else GONE
+
+    def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
+        """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
+        if self.reach.source.kind is not SourceKind.ACTOR:
+            return self.reach.source.cites(item)
+        leaves = [one for node in nodes for _, one in node.nodes() if not one.children()]
+        before = [earlier for earlier in evidence.before() if not self.reach.takes_all(earlier)]
+        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in _items(earlier))
+        return bool(leaves) and all(map(self.reach.takes_all, leaves)) and not was_there
+
+    def fold_statements(self, content: Traced) -> None:
+        """Fold the statements about each thing that the plan changes again."""
+        for rule in {rule.place: rule for rule in self.rules if rule.statements is not None}.values():
+            of_section = {int(unit.place[-1]): unit for unit in self.units if unit.place[:-1] == rule.place}
+            self._relink(of_section.values(), rule)
+            things = {
+                thing_of(one, rule)
+                for unit in of_section.values()
+                if unit.is_changed
+                for one in (unit.before, unit.after)
+                if isinstance(one, dict)
+            }
+            gone = _times_gone(of_section.values(), rule)
+            for thing in things:
+                self._fold(thing, of_section, gone, rule)
+
+    def _relink(self, units: Collection[Unit], rule: SectionUpkeep) -> None:
+        """Open the entries that entries of the source have closed; those may be gone already."""
+        statements = statements_of(rule)
+        ids = {unit.before.get(rule.id_field) for unit in units if isinstance(unit.before, dict)}
+        remain = {unit.after.get(rule.id_field) for unit in units if isinstance(unit.after, dict)}
+        for unit in units:
+            if not isinstance(unit.after, dict) or unit.node is None:
+                continue
+            for name in (statements.replaced_field, statements.replaces_field):
+                link = unit.node.value.get(name)
+                if link is None or link.value in remain:
+                    continue
+                if link.value not in ids and not self.reach.withdraws(link.origin):
+                    continue
+                unit.after = _with(unit.after, name, None)
+                if name == statements.replaced_field:
+                    until = self._ended(unit.node.value.get(statements.until_field), link)
+                    unit.after = _with(unit.after, statements.until_field, until)
+
+    def _ended(self, until: Traced | None, link: Traced) -> Json:
+        """Return when another change has ended an entry, without a successor, before the link was written; or None."""
+        clean = [one for one in until.before() if not self.reach.withdraws(one.origin)] if until is not None else []
+        is_ended = bool(clean) and clean[0].origin.key < link.origin.key and self._clean(link) is None
+        return clean[0].plain() if is_ended else None
+
+    def _fold(self, thing: Any, of_section: Mapping[int, Unit], gone: set[str], rule: SectionUpkeep) -> None:
+        about = {slot: unit for slot, unit in of_section.items() if thing in _things(unit, rule)}
+        held = {
+            slot: _without_beginning(unit.after, gone, rule)
+            for slot, unit in about.items()
+            if isinstance(unit.after, dict) and thing_of(unit.after, rule) == thing
+        }
+        group = (rule.place, thing)
+        for unit in about.values():
+            unit.group = group
+        if not held:
+            return
+        runs = fold(held, rule)
+        for slot in held:
+            about[slot].after = GONE
+        for run in runs:
+            if run.slot is None:
+                self.added.append(Unit((*rule.place, "-"), None, run.entry, group))
+                continue
+            unit = about[run.slot]
+            unit.after = run.entry
+            others = [about[slot] for slot in run.slots() if slot != run.slot]
+            # What the source put has nothing to add to where the entry comes from.
+            unit.merged = tuple(one.place for one in others if _gone(one) and not one.is_rewritten)
+
+
+def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
+    """Return the members of an entry that the service keeps."""
+    if rule is None:
+        return ()
+    return (rule.id_field, *(() if rule.statements is None else kept_members(rule)))
+
+
+def _gone(unit: Unit) -> bool:
+    return unit.after is GONE
+
+
+def _things(unit: Unit, rule: SectionUpkeep) -> list[Any]:
+    return [thing_of(one, rule) for one in (unit.before, unit.after) if isinstance(one, dict)]
+
+
+def _without_beginning(entry: dict[str, Any], gone: set[str], rule: SectionUpkeep) -> dict[str, Any]:
+    """Return an entry whose beginning is that of its observations, if it began with one that is gone."""
+    name = statements_of(rule).from_field
+    if time_of(entry, name) not in gone or not evidence_of(entry, rule):
+        return entry
+    return {other: value for other, value in entry.items() if other != name}
+
+
+def _times_gone(units: Collection[Unit], rule: SectionUpkeep) -> set[str]:
+    """Return when the observations were made that are gone from a section."""
+    remain = {canonical(item) for unit in units if unit.after is not GONE for item in evidence_of(unit.after, rule)}
+    items = [item for unit in units for item in evidence_of(unit.before, rule) if canonical(item) not in remain]
+    return {time_of(item, AT) for item in items if isinstance(item, dict)} - {""}
+
+
+def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
+    """Return an entry with another member; None: without it."""
+    rest = {other: member for other, member in entry.items() if other != name}
+    return rest if value is None else {**rest, name: value}
+
+
+def _cited(item: Json) -> bytes:
+    """Return what an item of evidence points to."""
+    return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
+
+
+def _joined(items: Sequence[Json]) -> Json:
+    """Return evidence of these items, of which there is at least one."""
+    own, *rest = items
+    return {**own, ALSO: rest} if rest else own
+
+
+def _items(node: Traced) -> list[tuple[Json, list[Traced]]]:
+    """Return the items of evidence, each with its nodes; one item of anything that is no object."""
+    if not isinstance(node.value, dict):
+        return [(node.plain(), [node])]
+    also = node.value.get(ALSO)
+    rest = list(also.value) if also is not None and isinstance(also.value, list) else []
+    own = {name: child for name, child in node.value.items() if not (rest and name == ALSO)}
+    first = [({name: child.plain() for name, child in own.items()}, list(own.values()))] if own else []
+    return [*first, *((child.plain(), [child]) for child in rest)]
+
+
+def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
+    """Return each scalar that a section has or had, as far as it is known: what a retraction may leave there."""
+    found: set[tuple[str, bytes]] = set()
+    for place, node in content.nodes():
+        section = place[0] if place else ""
+        for one in [node, *node.before()]:
+            for _, leaf in one.nodes():
+                if not leaf.children():
+                    found.add((section, canonical(leaf.plain())))
+    return frozenset(found)
