@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memnet.domain.catalog.profile import Binding, Profile
-from memnet.domain.catalog.rule_types import ProfilePart
+from memnet.domain.catalog.rule_types import Identifier, ProfilePart
+from memnet.domain.catalog.rules import ExtractionRules
 from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.core.suggestion import closest
@@ -18,10 +19,18 @@ from memnet.domain.core.violations import Problem
 Body = dict[str, Any]
 
 
+class OverlayExtraction(ExtractionRules):
+    """The rules of an overlay for extraction: the base names the prompt for its documents."""
+
+    prompt_id: Identifier = ""
+    prompt_version: Identifier = ""
+
+
 class Overlay(Profile):
     """The file of a profile that extends another; it may add no document."""
 
     document_bindings: tuple[Binding, ...] = ()
+    extraction: OverlayExtraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +126,8 @@ class _Joining:
     def join(self, given: Body, base: ProfilePart, within: str) -> Body:
         """Return a part of the base with the members that the overlay gives."""
         joined: Body = base.model_dump(mode="json", exclude_unset=True)
-        known: Body = base.model_dump(mode="json")
+        # What the base leaves out stays left out, because checks ask which members were written.
+        known: Body = base.model_dump(mode="json") | joined
         for member, value in given.items():
             name = f"{within}{member}"
             if name in OWN:
