@@ -5,12 +5,14 @@ admitted user, by the member `memnet.bound` of its ASGI scope, a pair (tenant_id
 member, so no request from outside has it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from starlette.requests import Request
 
 from api.identity import Identity, TokenValidator
 from memnet.domain.core.access import confine, permit, permit_anywhere, permit_history
+from memnet.domain.core.claimant import Claimant
 from memnet.domain.core.errors import RouteNotFound, TenantForbidden, UserForbidden
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope, check_identifier
 from memnet.domain.core.suggestion import listed
@@ -87,6 +89,16 @@ async def authorize_own(request: Request, operation: str) -> UserCall:
         raise UserForbidden("This token is of no signed-in user: name the tenant and the user in the path.")
     request.path_params["user_id"] = identity.user.user_id  # as in the other paths, for the log
     return await _admit(request, operation, identity, service, identity.user)
+
+
+def check_claimants(call: UserCall, claimants: Iterable[Claimant | None]) -> None:
+    """Refuse a caller that reaches one user every other claimant; an application names any user of the tenant.
+
+    Raises InvalidIdentifier, UserForbidden.
+    """
+    for one in claimants:
+        if one is not None:
+            _confine(call.request, call.operation, call.identity, UserScope(call.scope.tenant_id, one.user_id))
 
 
 async def authorize_tenant_of_token(request: Request, operation: str) -> TenantCall:

@@ -6,11 +6,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from api.query import CURSOR_PATTERN, MAX_CURSOR
 from memnet.domain.context.prompt import MIN_TOKENS, Format
+from memnet.domain.core.claimant import Claimant
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.evidence import POINTERS, STATED_BY, BoundedEvidence, Evidence, names_source
 from memnet.domain.core.json_types import Integer
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.timestamps import from_text, to_text
+from memnet.domain.documents.commands import Take
+from memnet.domain.documents.statement_question import MAX_CHOICES
 from memnet.domain.events.event import Event, Time, Word
 from memnet.domain.events.event_search import EventQuery
 from memnet.domain.events.turn_search import TurnQuery
@@ -68,6 +71,9 @@ class PatchBody(BindingBody):
     reason: Literal["live_update", "replay_update", "admin_migration"]
     confidence: Annotated[float, Field(ge=0, le=1)] | None = None
     source_time: Annotated[str, Field(max_length=64, json_schema_extra={"format": "date-time"})] | None = None
+    claimant: Annotated[
+        Claimant | None, Field(description="Who states it, in a workspace: the service writes a code of this user.")
+    ] = None
 
     @field_validator("source_time")
     @classmethod
@@ -85,6 +91,19 @@ class ConfirmBody(EvidentBody):
     path: Annotated[str, Field(min_length=1, max_length=1024)]
     confidence: Annotated[float, Field(ge=0, le=1)]
     value: Annotated[Any, Field(description="Written instead of the proposed value.")] = None
+    take: Annotated[
+        Take, Field(description="Of an item that contradicts an entry: which is right, the entry that exists, or both.")
+    ] = "proposed"
+    choice: Annotated[
+        Integer | None,
+        Field(ge=1, le=MAX_CHOICES - 1, description="The index of the proposal in choices; default 1."),
+    ] = None
+    apart: Annotated[
+        str | None,
+        Field(
+            min_length=1, max_length=300, description="With both: what sets the proposed entry apart; else its value."
+        ),
+    ] = None
 
 
 class DiscardBody(Body):

@@ -44,6 +44,7 @@ def snippet(text: str) -> str:
 
 def _result(scored: Scored, *, debug: bool) -> dict[str, Json]:
     row = {"score": round(scored.score, DIGITS), **_cited(scored.candidate), "text": scored.candidate.text}
+    row |= {"disputed": True} if scored.disputed else {}
     return {**row, "parts": _parts(scored)} if debug else row
 
 

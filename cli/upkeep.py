@@ -12,6 +12,7 @@ from cli.output import document_of, exit_unless
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.maintenance import EntryAction
+from memnet.operations.consolidation import consolidate_document
 from memnet.operations.documents.outbox import SweepReport, sweep_user
 from memnet.operations.upkeep import MaintenanceResult, Outcome, compact_document, refresh_document
 from memnet.paging import rows
@@ -31,13 +32,21 @@ class Maintain(Protocol):
 @click.command()
 @user_options
 @dry_run_option
-def compact(scope: UserScope, dry_run: bool) -> None:
+@click.option("--consolidate", is_flag=True, help="Then let statements that say the same become one.")
+def compact(scope: UserScope, dry_run: bool, consolidate: bool) -> None:
     """Merge duplicate entries, remove expired ones, and trim sections of full documents.
 
     Applies the upkeep rules of the profiles to all documents of a user. Prints one line per document that changes, or
     per entry with --dry-run. A worker does the same regularly. Exits with 0, or 1 if a change was refused.
     """
-    _maintain(scope, compact_document, dry_run)
+    _maintain(scope, _compact_and_consolidate if consolidate else compact_document, dry_run)
+
+
+async def _compact_and_consolidate(
+    key: DocumentKey, service: Service, *, actor: Actor, dry_run: bool
+) -> Sequence[MaintenanceResult]:
+    compacted = await compact_document(key, service, actor=actor, dry_run=dry_run)
+    return [*compacted, *await consolidate_document(key, service, actor=actor, dry_run=dry_run)]
 
 
 @click.command()
@@ -72,25 +81,33 @@ def _maintain(scope: UserScope, maintain: Maintain, dry_run: bool) -> None:
 
 def _show(key: DocumentKey, result: MaintenanceResult, dry_run: bool) -> None:
     kept_for_space = 0 if result.plan is None else result.plan.kept_for_space
-    if result.outcome is Outcome.UNTOUCHED and not kept_for_space:
+    shown = [] if result.plan is None else result.plan.steps
+    if result.outcome is Outcome.UNTOUCHED and not kept_for_space and not result.joints and result.problem is None:
         return
     click.echo(f"{document_of(key)} ({result.profile_id}): {_describe(result, kept_for_space)}")
-    if dry_run and result.plan is not None:
-        for step in result.plan.steps:
-            click.echo(f"  {step.action}")
-            click.echo(f"  - {step.section} {canonical(step.entry).decode()}")
-            if step.action is EntryAction.MERGED:
-                click.echo(f"  = {step.section} {canonical(step.into).decode()}")
-            elif step.action is EntryAction.STALE:
-                click.echo(f"  + pending {canonical(step.into).decode()}")
+    for step in shown if dry_run else ():
+        click.echo(f"  {step.action}")
+        click.echo(f"  - {step.section} {canonical(step.entry).decode()}")
+        if step.action in (EntryAction.MERGED, EntryAction.CONSOLIDATED):
+            click.echo(f"  = {step.section} {canonical(step.into).decode()}")
+        elif step.action is EntryAction.STALE:
+            click.echo(f"  + pending {canonical(step.into).decode()}")
+    for joint in result.joints:
+        click.echo("  a model would be asked to join")
+        for text in joint.texts:
+            click.echo(f"  - {joint.section} {text}")
 
 
 def _describe(result: MaintenanceResult, kept_for_space: int) -> str:
     if result.outcome is Outcome.REFUSED:
         return f"refused: {result.problem}"
     if result.outcome is Outcome.POSTPONED:
-        return "postponed: it was changed meanwhile"
+        return f"postponed: {result.problem or 'it was changed meanwhile'}"
     parts = [] if result.plan is None else [f"{number} {action}" for action, number in result.plan.counts().items()]
+    if result.joints:
+        parts.append(f"{len(result.joints)} groups for a model")
+    if result.problem is not None:
+        parts.append(result.problem)
     if kept_for_space:
         parts.append(f"{kept_for_space} stale but kept, because the pending section is full")
     return ", ".join(parts)

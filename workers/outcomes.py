@@ -62,9 +62,11 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.SCHEMA_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PROFILE_FORBIDDEN: Outcome.DEAD_LETTER,
         ErrorCode.PROPOSER_CANNOT_CONFIRM: Outcome.DEAD_LETTER,
+        ErrorCode.PLANNER_CANNOT_APPLY: Outcome.DEAD_LETTER,
         ErrorCode.ROUTE_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.DOCUMENT_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.VERSION_NOT_FOUND: Outcome.DEAD_LETTER,
+        ErrorCode.VALUE_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.REINDEX_NOT_FOUND: Outcome.COMPLETE,
         # The replay's record is written after the snapshot, so the snapshot existed.
         ErrorCode.SNAPSHOT_NOT_FOUND: Outcome.DEAD_LETTER,
@@ -72,7 +74,11 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.REPLAY_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.CONFLICT_NOT_FOUND: Outcome.COMPLETE,
         ErrorCode.CONFLICT_CLOSED: Outcome.COMPLETE,
+        # Its source was taken back: the replay has ended as retracted.
+        ErrorCode.SOURCE_RETRACTED: Outcome.COMPLETE,
         ErrorCode.ERASURE_NOT_FOUND: Outcome.COMPLETE,
+        ErrorCode.RETRACTION_NOT_FOUND: Outcome.COMPLETE,
+        ErrorCode.RETRACTION_CLOSED: Outcome.COMPLETE,
         ErrorCode.METHOD_NOT_ALLOWED: Outcome.DEAD_LETTER,
         ErrorCode.IDEMPOTENCY_KEY_REUSED: Outcome.DEAD_LETTER,
         ErrorCode.EVENT_EXISTS: Outcome.DEAD_LETTER,
@@ -81,6 +87,8 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.ERASURE_RUNNING: Outcome.COMPLETE,
         ErrorCode.TENANT_ENDED: Outcome.COMPLETE,
         ErrorCode.TENANT_HELD: Outcome.DEAD_LETTER,
+        # The retraction has ended as failed; after the release it is applied again.
+        ErrorCode.USER_HELD: Outcome.COMPLETE,
         # These two: another writer came first; the retry decides on the new version.
         ErrorCode.ETAG_MISMATCH: Outcome.RETRY,
         ErrorCode.DOCUMENT_EXISTS: Outcome.RETRY,
@@ -99,6 +107,8 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.PENDING_ITEM_INVALID: Outcome.DEAD_LETTER,
         ErrorCode.STATEMENT_CONTRADICTED: Outcome.DEAD_LETTER,
         ErrorCode.TURNS_NOT_ACCEPTED: Outcome.DEAD_LETTER,
+        ErrorCode.CLAIMANT_NOT_ACCEPTED: Outcome.DEAD_LETTER,
+        ErrorCode.CLAIMANT_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PIPELINE_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PENDING_ITEM_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.PENDING_TARGET_CHANGED: Outcome.DEAD_LETTER,

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from api import query
-from api.authorization import UserCall
+from api.authorization import UserCall, check_claimants
 from api.bodies import MAX_NOTE, PatchBody, ReplaceBody
 from api.json_response import encode, page_response, raw_object, raw_response
 from api.openapi import DOCUMENT_PARAMETERS, Returned, parameter
@@ -103,7 +103,8 @@ async def get(call: UserCall) -> Response:
     errors=PRECONDITION_ERRORS
     | GOVERNANCE_ERRORS
     | {E.PATCH_MALFORMED, E.PATCH_NOT_APPLICABLE, E.PATCH_TEST_FAILED, E.CONFIDENCE_TOO_LOW}
-    | {E.EVIDENCE_REQUIRED, E.ENTRY_EXPIRED, E.PENDING_ITEM_INVALID, E.PROPOSER_CANNOT_CONFIRM},
+    | {E.CLAIMANT_NOT_ACCEPTED, E.CLAIMANT_NOT_FOUND, E.EVIDENCE_REQUIRED, E.ENTRY_EXPIRED}
+    | {E.PENDING_ITEM_INVALID, E.PROPOSER_CANNOT_CONFIRM},
 )
 async def patch(call: UserCall, body: PatchBody, head: DocumentHead) -> Response:
     """Apply JSON Patch operations (RFC 6902) to a document, or create it from the binding's initial content."""
@@ -124,7 +125,8 @@ async def patch(call: UserCall, body: PatchBody, head: DocumentHead) -> Response
         source_time=body.source_time,
         dry_run=head.dry_run,
     )
-    return write_response(call, await patch_document(command, call.service))
+    check_claimants(call, [body.claimant])
+    return write_response(call, await patch_document(command, call.service, claimant=body.claimant))
 
 
 @route(

@@ -79,6 +79,9 @@ async def confirm(call: UserCall, body: ConfirmBody, head: PendingHead) -> Respo
         confidence=body.confidence,
         evidence=body.evidence_members(),
         values=(body.value,) if "value" in body.model_fields_set else (),
+        take=body.take,
+        choice=1 if body.choice is None else body.choice,
+        apart=body.apart,
         dry_run=query.boolean(call.request, "dry_run"),
     )
     return write_response(call, await confirm_pending(command, call.service))

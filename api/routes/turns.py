@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from api.authorization import UserCall
+from api.authorization import UserCall, check_claimants
 from api.bodies import TurnsBody
 from api.json_response import json_response
 from api.openapi import IDENTIFIER, Returned, parameter
@@ -45,6 +45,7 @@ _STORE = (
     },
     errors={
         *(E.PROFILE_FORBIDDEN, E.PROFILE_NOT_FOUND, E.TURNS_NOT_ACCEPTED, E.LIMIT_EXCEEDED, E.SNAPSHOT_EXISTS),
+        *(E.CLAIMANT_NOT_ACCEPTED, E.CLAIMANT_NOT_FOUND),
         *(E.DECRYPTION_FAILED, E.HISTORY_CORRUPT, E.ERASURE_RUNNING, E.VAULT_UNAVAILABLE),
     },
 )
@@ -53,6 +54,7 @@ async def store(call: UserCall, body: TurnsBody) -> Response:
     answer and retries a failed replay; another turn with its id is refused with 409. The replay is the job: get it with
     its replay_id, or wait for it with Prefer.
     """
+    check_claimants(call, [turn.claimant for turn in body.turns])
     slot = call.request.scope["memnet.slot"]
     seconds = wait_preference(call.request)
     if seconds is not None and not slot.wait():

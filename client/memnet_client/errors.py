@@ -69,6 +69,10 @@ class ProposerCannotConfirm(MemnetError):
     """403: A pending item is confirmed by neither its proposer nor the principal on whose behalf it was proposed."""
 
 
+class PlannerCannotApply(MemnetError):
+    """403: Another principal than the one that planned the retraction has to apply it."""
+
+
 class RouteNotFound(MemnetError):
     """404: There is no such route."""
 
@@ -87,6 +91,10 @@ class DocumentNotFound(MemnetError):
 
 class VersionNotFound(MemnetError):
     """404: The document did not exist at that time."""
+
+
+class ValueNotFound(MemnetError):
+    """404: The document has no value at this pointer."""
 
 
 class ProfileNotFound(MemnetError):
@@ -121,8 +129,16 @@ class ConflictNotFound(MemnetError):
     """404: There is no such conflict."""
 
 
+class ClaimantNotFound(MemnetError):
+    """404: Nothing is stored about the claimant, who must be a user of the same tenant with a memory of their own."""
+
+
 class ErasureNotFound(MemnetError):
     """404: There is no erasure of this user with this id."""
+
+
+class RetractionNotFound(MemnetError):
+    """404: There is no such retraction."""
 
 
 class MethodNotAllowed(MemnetError):
@@ -145,8 +161,16 @@ class SnapshotExists(MemnetError):
     """409: This snapshot_id is already used by a different conversation. Snapshots are immutable: choose a new one."""
 
 
+class SourceRetracted(MemnetError):
+    """409: This source was taken back by a retraction. Nothing is learnt from it until the retraction is undone."""
+
+
 class ConflictClosed(MemnetError):
     """409: The conflict is already resolved or discarded."""
+
+
+class RetractionClosed(MemnetError):
+    """409: The retraction is in a state in which this is not possible; details["status"] says which."""
 
 
 class PendingTargetChanged(MemnetError):
@@ -167,6 +191,10 @@ class TenantEnded(MemnetError):
 
 class TenantHeld(MemnetError):
     """409: The tenant is under a legal hold. Release it before the erasure."""
+
+
+class UserHeld(MemnetError):
+    """409: The user is under a legal hold, and nothing of the user may be removed."""
 
 
 class ETagMismatch(MemnetError):
@@ -241,6 +269,10 @@ class TurnsNotAccepted(MemnetError):
     """422: The profile has no rules for turns."""
 
 
+class ClaimantNotAccepted(MemnetError):
+    """422: The profile has no statements with a claimed_by_field, so that a claimant would be lost."""
+
+
 class PipelineNotFound(MemnetError):
     """422: The profile has no recall pipeline of this name."""
 
@@ -308,10 +340,12 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "SELF_ERASURE_FORBIDDEN": SelfErasureForbidden,
     "PROFILE_FORBIDDEN": ProfileForbidden,
     "PROPOSER_CANNOT_CONFIRM": ProposerCannotConfirm,
+    "PLANNER_CANNOT_APPLY": PlannerCannotApply,
     "ROUTE_NOT_FOUND": RouteNotFound,
     "USER_NOT_FOUND": UserNotFound,
     "DOCUMENT_NOT_FOUND": DocumentNotFound,
     "VERSION_NOT_FOUND": VersionNotFound,
+    "VALUE_NOT_FOUND": ValueNotFound,
     "PROFILE_NOT_FOUND": ProfileNotFound,
     "BINDING_NOT_FOUND": BindingNotFound,
     "SCHEMA_NOT_FOUND": SchemaNotFound,
@@ -320,17 +354,22 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "SNAPSHOT_NOT_FOUND": SnapshotNotFound,
     "REPLAY_NOT_FOUND": ReplayNotFound,
     "CONFLICT_NOT_FOUND": ConflictNotFound,
+    "CLAIMANT_NOT_FOUND": ClaimantNotFound,
     "ERASURE_NOT_FOUND": ErasureNotFound,
+    "RETRACTION_NOT_FOUND": RetractionNotFound,
     "METHOD_NOT_ALLOWED": MethodNotAllowed,
     "REQUEST_TIMEOUT": RequestTimeout,
     "IDEMPOTENCY_KEY_REUSED": IdempotencyKeyReused,
     "EVENT_EXISTS": EventExists,
     "SNAPSHOT_EXISTS": SnapshotExists,
+    "SOURCE_RETRACTED": SourceRetracted,
     "CONFLICT_CLOSED": ConflictClosed,
+    "RETRACTION_CLOSED": RetractionClosed,
     "PENDING_TARGET_CHANGED": PendingTargetChanged,
     "ERASURE_RUNNING": ErasureRunning,
     "TENANT_ENDED": TenantEnded,
     "TENANT_HELD": TenantHeld,
+    "USER_HELD": UserHeld,
     "ETAG_MISMATCH": ETagMismatch,
     "DOCUMENT_EXISTS": DocumentExists,
     "BODY_TOO_LARGE": BodyTooLarge,
@@ -349,6 +388,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "PENDING_ITEM_INVALID": PendingItemInvalid,
     "STATEMENT_CONTRADICTED": StatementContradicted,
     "TURNS_NOT_ACCEPTED": TurnsNotAccepted,
+    "CLAIMANT_NOT_ACCEPTED": ClaimantNotAccepted,
     "PIPELINE_NOT_FOUND": PipelineNotFound,
     "PRECONDITION_REQUIRED": PreconditionRequired,
     "QUOTA_EXCEEDED": QuotaExceeded,

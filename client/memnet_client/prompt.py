@@ -102,6 +102,8 @@ class Item:
     """The day of an event."""
     until: str | None = None
     """The day until which it held."""
+    disputed: bool = False
+    """Whether someone else says something else about the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +235,7 @@ def clean(text: str) -> str:
 def _bullet(item: Item) -> str:
     """Return a line of Markdown. No text begins it, and no text has a tag in it."""
     number = "" if item.id is None else f"[{item.id}] "
-    said = item.text + (f" (until {item.until})" if item.until else "")
+    said = item.text + (f" (until {item.until})" if item.until else "") + (" (disputed)" if item.disputed else "")
     if item.by is not None:
         return f"{number}{_plain(item.by)}: {_plain(said)}"
     said = _plain(f"{item.at}: {said}" if item.at else said)
@@ -251,6 +253,7 @@ def _plain(text: str) -> str:
 
 def _json_item(item: Item) -> str:
     named = {"id": item.id, "at": item.at, "by": item.by, "text": item.text, "until": item.until}
+    named["disputed"] = item.disputed or None
     return _json({name: value for name, value in named.items() if value is not None})
 
 
@@ -265,6 +268,7 @@ def _json(members: Mapping[str, Any]) -> str:
 
 def _xml_item(item: Item) -> str:
     named = {"id": item.id, "at": item.at, "by": item.by, "until": item.until}
+    named["disputed"] = "true" if item.disputed else None
     attributes = "".join(f" {name}={_quoted(str(value))}" for name, value in named.items() if value is not None)
     return f"<item{attributes}>{_escaped(item.text)}</item>"
 

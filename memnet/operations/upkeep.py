@@ -1,15 +1,16 @@
 """Maintain documents by the upkeep rules of profiles: compact them, and keep them fresh.
 
-Plan, prove that nothing durable is lost, write the events, then change the document in one audited patch.
+Plan, prove that nothing durable is lost, write the events, then change the document in one audited patch. How
+statements that say the same become one is in `consolidation`.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from memnet.domain.catalog.catalog import WriteRules, protected_sections
+from memnet.domain.catalog.catalog import ProtectedSections, WriteRules, protected_sections
 from memnet.domain.catalog.rules import WORTH
 from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical, sha256_hex
@@ -25,13 +26,14 @@ from memnet.domain.core.errors import (
     Unavailable,
     VaultUnavailable,
 )
-from memnet.domain.core.scope import Actor, DocumentKey
+from memnet.domain.core.scope import Actor, DocumentKey, Json
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfMatch, PatchDocument
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.write_decision import Decision, decide_maintenance
 from memnet.domain.events.kept_entries import entries_in
 from memnet.domain.upkeep.compaction import plan_compaction
+from memnet.domain.upkeep.consolidation import Joint
 from memnet.domain.upkeep.freshness import plan_freshness
 from memnet.domain.upkeep.maintenance import (
     MaintenancePlan,
@@ -48,6 +50,19 @@ KEY_HASH_CHARS = 16
 log = logging.getLogger(__name__)
 
 
+class Kind(StrEnum):
+    """What maintains a document; the idempotency keys of its changes begin with it."""
+
+    COMPACTION = "compaction"
+    FRESHNESS = "freshness"
+    CONSOLIDATION = "consolidation"
+
+
+REASONS = {Kind.COMPACTION: Reason.COMPACTION, Kind.FRESHNESS: Reason.FRESHNESS, Kind.CONSOLIDATION: Reason.COMPACTION}
+Prove = Callable[[Json, MaintenancePlan, WriteRules], tuple[str, ...]]
+"""Returns the sections in which something would be lost."""
+
+
 class Outcome(StrEnum):
     """The outcome for one document and one profile."""
 
@@ -59,13 +74,15 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceResult:
-    """The outcome, and the plan if there is one; `problem` says why it was refused, without content."""
+    """The outcome, and the plan if there is one; `problem` says without content why it was refused or postponed."""
 
     profile_id: str
     binding_id: str
     outcome: Outcome
     plan: MaintenancePlan | None = None
     problem: str | None = None
+    joints: Sequence[Joint] = ()
+    """Of a dry run of consolidation: the statements that a model would be asked to join."""
 
 
 async def compact_document(
@@ -82,7 +99,7 @@ async def compact_document(
     counted = await service.usage.read(key.scope) if is_by_worth else {}
     planner = partial(plan_compaction, uses=counted.get(key, {}))
     return [
-        await maintain_document(key, rules, planner, service, Reason.COMPACTION, actor=actor, dry_run=dry_run)
+        await maintain_document(key, rules, planner, service, Kind.COMPACTION, actor=actor, dry_run=dry_run)
         for rules in maintaining
     ]
 
@@ -96,7 +113,7 @@ async def refresh_document(
     """
     planner = partial(plan_freshness, proposer=actor.principal)
     return [
-        await maintain_document(key, rules, planner, service, Reason.FRESHNESS, actor=actor, dry_run=dry_run)
+        await maintain_document(key, rules, planner, service, Kind.FRESHNESS, actor=actor, dry_run=dry_run)
         for rules in profiles_maintaining(service.catalog, key)
     ]
 
@@ -106,7 +123,7 @@ async def maintain_document(
     rules: WriteRules,
     planner: Planner,
     service: Service,
-    reason: Reason,
+    kind: Kind,
     *,
     actor: Actor,
     dry_run: bool,
@@ -117,22 +134,55 @@ async def maintain_document(
     a durable entry would be lost or a check of the write fails. A dry run writes nothing; CHANGED then means that it
     would be changed. Raises HistoryCorrupt, VaultUnavailable, CatalogConflict, Unavailable.
     """
-    names = (rules.profile.profile_id, rules.binding.binding_id)
+    found = await find_maintained(key, rules, service)
+    if found is None:
+        return MaintenanceResult(rules.profile.profile_id, rules.binding.binding_id, Outcome.UNTOUCHED)
+    plan = planner(found.current.content, found.rules, found.protected, service.clock.now())
+    return await apply_plan(found, plan, service, kind, actor=actor, dry_run=dry_run)
+
+
+@dataclass(frozen=True, slots=True)
+class Maintained:
+    """A version of a document, with the rules of one profile for its schema and the sections that all protect."""
+
+    key: DocumentKey
+    current: Envelope
+    rules: WriteRules
+    protected: ProtectedSections
+
+
+async def find_maintained(key: DocumentKey, rules: WriteRules, service: Service) -> Maintained | None:
+    """Return the current version of a document; None: there is none. Raises HistoryCorrupt, Unavailable."""
     stored = await service.documents.get(key)
     current = envelope.load(stored.data) if stored else None
     if current is None or current.deleted:
-        return MaintenanceResult(*names, Outcome.UNTOUCHED)
+        return None
     # A document with an unknown schema version is planned as well, and the write refuses it.
-    rules = rules.at(current.schema_id, current.schema_version) or rules
-    protected = protected_sections(service.catalog, key, current.commit.etag)
-    plan = planner(current.content, rules, protected, service.clock.now())
+    known = rules.at(current.schema_id, current.schema_version) or rules
+    return Maintained(key, current, known, protected_sections(service.catalog, key, current.commit.etag))
+
+
+async def apply_plan(
+    found: Maintained,
+    plan: MaintenancePlan,
+    service: Service,
+    kind: Kind,
+    *,
+    actor: Actor,
+    dry_run: bool,
+    prove: Prove | None = None,
+) -> MaintenanceResult:
+    """Apply the plan for a version as `maintain_document` does; `prove` checks it further. Raises the same."""
+    key, current, rules, reason = found.key, found.current, found.rules, REASONS[kind]
+    names = (rules.profile.profile_id, rules.binding.binding_id)
     if not plan.ops:
         return MaintenanceResult(*names, Outcome.UNTOUCHED, plan)
     etag, source, service_id = current.commit.etag, reason.value, actor.principal
     events = detail_events(
         plan, key, etag, rules, source_type=source, service_id=service_id, timestamp=current.updated_at
     )
-    lost = find_lost(current.content, plan, rules, protected, saved=entries_in(events))
+    lost = find_lost(current.content, plan, rules, found.protected, saved=entries_in(events))
+    lost += () if prove is None else prove(current.content, plan, rules)
     if lost:
         problem = f"would lose durable content of {', '.join(part or 'the rest of the document' for part in lost)}"
         return _refused(key, names, plan, problem)
@@ -140,7 +190,7 @@ async def maintain_document(
         key=key,
         actor=actor,
         precondition=IfMatch(etag),
-        idempotency_key=_idempotency_key(reason, current, rules),
+        idempotency_key=_idempotency_key(kind, current, rules),
         profile_id=names[0],
         binding_id=names[1],
         ops=plan.ops,
@@ -174,10 +224,10 @@ def _check_admitted(rules: WriteRules, actor: Actor) -> None:
         raise ProfileForbidden
 
 
-def _idempotency_key(reason: Reason, current: Envelope, rules: WriteRules) -> str:
+def _idempotency_key(kind: Kind, current: Envelope, rules: WriteRules) -> str:
     """Return the key of this version and profile."""
     seed = canonical([current.commit.etag, rules.profile.profile_id, rules.binding.binding_id])
-    return f"{reason}-{current.commit.sequence}-{sha256_hex(seed)[:KEY_HASH_CHARS]}"
+    return f"{kind}-{current.commit.sequence}-{sha256_hex(seed)[:KEY_HASH_CHARS]}"
 
 
 def _refused(key: DocumentKey, names: tuple[str, str], plan: MaintenancePlan, problem: str) -> MaintenanceResult:

@@ -43,6 +43,16 @@ class StoredHistory:
         """Return the segment that a change belongs to; None if it is older than all of them."""
         return max((first for first in self.segments if first <= sequence), default=None)
 
+    def segment_at(self, moment: int | str, last: int) -> int:
+        """Return the segment from which to read the version at a change or a time; `last` is the newest change.
+
+        It is the last segment that began by then and holds the record that confirms the version, or else the first one.
+        """
+        if isinstance(moment, int):
+            return self.segment_of(min(moment + 1, last)) or self.begins
+        begun = [first for first, started in self.segments.items() if started <= moment and first <= last]
+        return max(begun, default=self.begins)
+
     def with_baseline(self, first: int) -> "StoredHistory":
         """Return it with the baseline of one more segment."""
         return replace(self, baselines=self.baselines | {first})

@@ -17,6 +17,7 @@ from memnet.domain.history import baseline as baselines
 from memnet.domain.history import baseline_values
 from memnet.domain.history.baseline import VALUES_DO_NOT_OPEN, Baseline, baseline_of
 from memnet.domain.history.baseline_values import BaselineLocation
+from memnet.domain.history.origins import Origins
 from memnet.domain.history.reconstruction import check_place
 from memnet.domain.sealing.sealing import NONCE_BYTES
 from memnet.ports import StoreConflict
@@ -98,9 +99,10 @@ async def derive_baseline(
     `read_history`; HistoryCorrupt: the records do not verify.
     """
     before, records = await read_history(key.scope, current, first - 1, history=history, audit=audit)
-    fold = Fold(current.doc_id) if before is None else before.fold()
     found, profile_id = before, None if before is None else before.profile_id
     try:
+        fold = Fold(current.doc_id) if before is None else before.fold()
+        origins = Origins() if before is None else before.tree()
         if before is not None and before.key != key:
             raise BrokenChain(before.change_id, "the baseline belongs to another document")
         async for record in records:
@@ -109,8 +111,9 @@ async def derive_baseline(
             if version.sequence == first:
                 break
             profile_id = ruled_by(record, profile_id)
+            origins.take(record)
             if version.sequence == first - 1:
-                found = baseline_of(key, version, profile_id)
+                found = baseline_of(key, version, profile_id, origins)
         if fold.sequence < first:
             check_head(fold, current)
     except BrokenChain as error:

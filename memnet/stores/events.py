@@ -1,6 +1,7 @@
 """The events: one blob each below events/, and an empty blob for each pending-index marker."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,12 +14,14 @@ from memnet.domain.events.index_mark import IndexMark
 from memnet.paging import bounded
 from memnet.ports import ListedBlob, Page, StoreConflict
 from memnet.stores.blobs import FenceCheck
-from memnet.stores.index_marks import IndexMarks, mark_members
+from memnet.stores.index_marks import DELETED_AT, IndexMarks, mark_members
 from memnet.stores.newest import Dated, newest
 from memnet.stores.user_items import item_of
 
 TIMESTAMP = "timestamp"
 """The metadata with the event's own time."""
+DELETED_MARK = "deleted"
+"""The id of the marker that says that an event was deleted; every write of an event has a random one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,17 @@ class EventStore(IndexMarks):
         except StoreConflict:
             return None
         return Marked(key, name=name, since=since, tag=tag)
+
+    async def mark_deleted(self, key: EventKey) -> None:
+        """Create the marker that says the event was deleted. Raises ErasureRunning, TenantEnded, Unavailable."""
+        metadata = {DELETED_AT: to_text(self._blobs.clock.now())}
+        name = _mark(key, DELETED_MARK)
+        with suppress(StoreConflict):
+            await self._blobs.put_of(key.scope, name, b"", replaces=None, metadata=metadata, announced=False)
+
+    async def unmark_deleted(self, key: EventKey) -> None:
+        """Delete that marker; deleting a missing one succeeds. Raises Unavailable."""
+        await self._blobs.storage.delete(_mark(key, DELETED_MARK))
 
     async def list_marked(self, *, limit: int, cursor: str | None) -> Page[Marked]:
         """List the markers of all tenants in name order. Raises InvalidCursor, Unavailable."""

@@ -13,6 +13,8 @@ from memnet.stores.blobs import Store
 
 CONFIRMED_AT = "confirmed_at"
 """The metadata with the time of the index's confirmation."""
+DELETED_AT = "deleted_at"
+"""The metadata with the time at which what was marked was deleted."""
 
 
 class IndexMarks(Store):
@@ -43,13 +45,23 @@ class MarkMembers(TypedDict):
     since: datetime
     tag: StorageETag
     confirmed_at: datetime | None
+    deleted_at: datetime | None
 
 
 def mark_members(blob: ListedBlob) -> MarkMembers:
     """Return what a listed blob says about its mark."""
-    text = blob.metadata.get(CONFIRMED_AT)
+    return {
+        "name": blob.name,
+        "since": blob.last_modified,
+        "tag": blob.etag,
+        "confirmed_at": _time(blob, CONFIRMED_AT),
+        "deleted_at": _time(blob, DELETED_AT),
+    }
+
+
+def _time(blob: ListedBlob, name: str) -> datetime | None:
+    text = blob.metadata.get(name)
     try:
-        confirmed_at = None if text is None else from_text(text)
+        return None if text is None else from_text(text)
     except MalformedRequest:
-        confirmed_at = None
-    return {"name": blob.name, "since": blob.last_modified, "tag": blob.etag, "confirmed_at": confirmed_at}
+        return None

@@ -62,6 +62,18 @@ class KeyRing:
         known = None if self.vault.cache is None else self.vault.cache.current(scope)
         return known or await self.current(scope)
 
+    async def first(self, scope: UserScope) -> DataKey | None:
+        """Return the user's first key, which rotations keep; None if the user has none.
+
+        The record is always read: a cached key must not outlive it.
+        """
+        found = await read_data_keys(scope, records=self.vault.records)
+        if found is None:
+            return None
+        wrapped = found[0].keys[0]
+        known = None if self.vault.cache is None else self.vault.cache.find(scope, wrapped.key_id)
+        return known or self._cached(scope, await self.unwrap(scope, wrapped), is_current=False)
+
     async def get_or_create(self, scope: UserScope, *, checked: FenceCheck | None = None) -> DataKey:
         """Return the cached key, else the stored one, else create one; the write is as in `add`.
 

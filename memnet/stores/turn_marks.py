@@ -1,11 +1,14 @@
 """The marks of snapshots whose messages may be missing from the index: one empty blob a snapshot."""
 
+from contextlib import suppress
+
 from memnet.domain.core.scope import UserScope
+from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey
 from memnet.domain.replay.turn_mark import TURN_MARKS, TurnMark, turn_mark_name, turn_marked, turn_marks_of
 from memnet.ports import ListedBlob, Page, StoreConflict
 from memnet.stores.blobs import Blobs, FenceCheck
-from memnet.stores.index_marks import IndexMarks, mark_members
+from memnet.stores.index_marks import DELETED_AT, IndexMarks, mark_members
 from memnet.stores.turn_cache import TurnCache
 
 PAGE = 1000
@@ -38,6 +41,14 @@ class TurnMarks(IndexMarks):
         """Mark a snapshot whose messages the index must get again. Raises ErasureRunning, TenantEnded, Unavailable."""
         await self.unmark(key)
         await self.mark(key)
+
+    async def mark_deleted(self, key: ItemKey) -> None:
+        """Mark a snapshot as deleted. Raises ErasureRunning, TenantEnded, Unavailable."""
+        await self.unmark(key)
+        metadata = {DELETED_AT: to_text(self._blobs.clock.now())}
+        name = turn_mark_name(key)
+        with suppress(StoreConflict):
+            await self._blobs.put_of(key.scope, name, b"", replaces=None, metadata=metadata, announced=False)
 
     async def is_marked(self, key: ItemKey) -> bool:
         """Return whether the snapshot has a mark. Raises Unavailable."""

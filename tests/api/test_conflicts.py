@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from memnet.domain.core.scope import ETag
-from memnet.operations.replay.replays import create_conflict
+from memnet.operations.replay.proposals import create_conflict
 from memnet.service import Service
 from tests.api.conftest import USER, changing, code, creating
 from tests.domain.replay_samples import BASE, details, proposal

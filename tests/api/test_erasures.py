@@ -15,7 +15,7 @@ from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.governance.erasure_receipt import is_signed, read_receipt
 from memnet.operations.governance.erase_user import Erased, erase_user, erase_users
 from memnet.operations.governance.erasure_request import request_erasure
-from memnet.operations.replay.replays import create_conflict
+from memnet.operations.replay.proposals import create_conflict
 from memnet.paging import rows
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, changing, code, creating

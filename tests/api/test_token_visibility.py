@@ -11,7 +11,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from memnet.operations.replay.replays import create_conflict
+from memnet.operations.replay.proposals import create_conflict
 from memnet.service import Service
 from tests.api.conftest import DYNAMIC, USER, Token, bearer, changing, creating, patch_body
 from tests.api.every_route import VALUES

@@ -6,10 +6,12 @@ from typing import Any
 
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import DocumentKey
-from memnet.domain.documents.audit_record import Version
+from memnet.domain.documents.audit_record import Fold, Version
 from memnet.domain.documents.envelope import Envelope
-from memnet.domain.history.baseline import Baseline
+from memnet.domain.history.baseline import Baseline, baseline_of
+from memnet.domain.history.origins import Origins
 from memnet.domain.history.reconstruction import Rebuilding
+from tests.domain.samples import KEY
 
 
 @dataclass(frozen=True)
@@ -36,3 +38,14 @@ def rebuild(
     found = rebuilding.finish()
     assert (found.changes, found.fault is not None) == (len(versions), rebuilding.is_over)
     return Found(found.fault, versions)
+
+
+def baseline_after(
+    records: Sequence[Record], number: int, profile_id: str | None, *, key: DocumentKey = KEY
+) -> Baseline:
+    """Return the baseline of the n-th change, from the records up to it."""
+    fold, origins = Fold(records[0]["doc_id"]), Origins()
+    for record in records[:number]:
+        version = fold.take(record)
+        origins.take(record)
+    return baseline_of(key, version, profile_id, origins)

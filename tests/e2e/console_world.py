@@ -9,7 +9,7 @@ from local.stack.stack import Stack
 from memnet import settings
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.replay.proposal import ConflictDetails
-from memnet.operations.replay.replays import create_conflict
+from memnet.operations.replay.proposals import create_conflict
 from memnet.wiring import connect
 from tests.domain.replay_samples import proposal
 from tests.e2e.client import DYNAMIC, STATIC, Answer, User, add, prefer, project

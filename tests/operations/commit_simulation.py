@@ -24,7 +24,6 @@ from memnet.domain.core.errors import HistoryCorrupt, MemnetError, Unavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Actor, DocumentKey, StorageETag, UserScope
 from memnet.domain.documents import audit_segments, audit_values, envelope
-from memnet.domain.documents.audit_record import Version
 from memnet.domain.documents.audit_values import AuditRecordLocation
 from memnet.domain.documents.commands import IfAbsent, IfMatch, PatchDocument
 from memnet.domain.documents.write_decision import decide_patch
@@ -35,7 +34,7 @@ from memnet.domain.sealing.sealing import KEY_BYTES, DataKey
 from memnet.operations.documents.outbox import SweepReport
 from memnet.ports import Page, StoreConflict, StoredBlob
 from memnet.stores import ListedDocument, Vault
-from tests.domain.rebuilding import rebuild
+from tests.domain.rebuilding import baseline_after, rebuild
 from tests.operations.simulated_storage import REQUESTS, WRITES, Call, State, Stored, simulated_log
 from tests.services import service_of
 
@@ -370,9 +369,9 @@ class Simulation:
         if found.fault:
             self.faults["unaudited or forked"] += 1
         else:
-            self.check_baselines(stored, {f"{version.sequence + 1:012d}.json": version for version in found.versions})
+            self.check_baselines(stored, opened)
 
-    def check_baselines(self, stored: dict[str, Stored], versions: dict[str, Version]) -> None:
+    def check_baselines(self, stored: dict[str, Stored], records: list[Record]) -> None:
         """Every segment but the first has the baseline that the records before it give."""
         firsts = [name.removesuffix("l") for name in stored if name.endswith(".jsonl")]
         if sorted(firsts)[1:] != sorted(name for name in stored if name.endswith(".json")):
@@ -382,7 +381,7 @@ class Simulation:
             sealed = baselines.load(stored[name].data)
             assert sealed is not None
             opened = baseline_values.opened(sealed, BaselineLocation(KEY.scope, sealed.change_id), KEYS)
-            if opened != baselines.baseline_of(KEY, versions[name], "p"):
+            if opened != baseline_after(records, int(name[:12]) - 1, "p", key=KEY):
                 self.faults["wrong baseline"] += 1
 
     def check_order(self) -> None:

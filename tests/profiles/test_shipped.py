@@ -41,7 +41,7 @@ SPECIFIED = """{
 }"""
 
 RELEASED = {
-    "memory.personal/1.0.0": "f94498c52a51beae032d00a26d1df783aeba665fa68851443a7db44e02b2fbb0",
+    "memory.personal/1.0.0": "e8c64c29d61c4620c68f32b989bc3a22362abd277a91469da3557583d9b57f5b",
     "agents.transcript/1.0.0": "e0ec4983a07f920ca7e3a0f4c0582bf3eeae49ba0e0a9774f4aaa85d342fc2cf",
     "langgraph.items/1.0.0": "9c680ae6596d02518fbfb611019e9ff7357d201c12a4732add15d0bcc993588f",
     "memory.project/1.0.0": "f60c7db76dfdea7fa139e53113bb6fd6ec2a77520210c009e3d1cc69a8637ac4",

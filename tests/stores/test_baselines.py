@@ -11,9 +11,8 @@ import pytest
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt, Unavailable
 from memnet.domain.documents import audit_segments
-from memnet.domain.documents.audit_record import Fold
 from memnet.domain.history import baseline as baselines
-from memnet.domain.history.baseline import Baseline, baseline_of
+from memnet.domain.history.baseline import Baseline
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.sealing import rotate_keys
@@ -21,6 +20,7 @@ from memnet.ports import StoreConflict
 from memnet.stores import read_baseline, read_history, read_records, store_baseline, unseal_baseline
 from memnet.stores.audit_log import baseline_name, segment_name
 from memnet.stores.baselines import derive_baseline
+from tests.domain.rebuilding import baseline_after
 from tests.memory_blobs import storage_of
 from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE, Service, note
 
@@ -35,11 +35,8 @@ def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 async def folded(service: Service, sequence: int) -> Baseline:
     """The baseline of a change, from all records."""
     head = await service.head()
-    chain = Fold(head.doc_id)
     records = await read_records(SCOPE, head, 1, sequence, audit=service.audit)
-    for record in records:
-        version = chain.take(record)
-    return baseline_of(ALPHA, version, record["profile_id"])
+    return baseline_after(records, sequence, records[-1]["profile_id"], key=ALPHA)
 
 
 async def derived(service: Service, first: int) -> Baseline:

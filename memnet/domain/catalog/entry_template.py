@@ -11,7 +11,9 @@ TEXT: Final = "$text"
 SAID: Final = "$said"
 """The value of a member that a proposal fills; its schema is that of the section's items."""
 TOPIC: Final = "$topic"
-PLACEHOLDERS: Final = frozenset({ID, TEXT, SAID, TOPIC, "$confidence", "$evidence", "$time", "$date"})
+CLAIMANT: Final = "$claimant"
+"""The code of the claimant of the turn."""
+PLACEHOLDERS: Final = frozenset({ID, TEXT, SAID, TOPIC, CLAIMANT, "$confidence", "$evidence", "$time", "$date"})
 MARK: Final = "$"
 SCALARS: Final[tuple[str, ...]] = ("string", "number", "integer", "boolean")
 """The types that a member with $said may have, besides null."""
@@ -31,6 +33,8 @@ class Entry:
     """The proposed values of the members with $said; the entry lacks the others."""
     topic: str | None = None
     """The topic of the turn; None: the entry lacks the member."""
+    claimed_by: str | None = None
+    """The code of the claimant; None: the entry lacks the member."""
 
     def values(self) -> dict[str, Json]:
         """Return the values by placeholder."""
@@ -38,6 +42,7 @@ class Entry:
             ID: self.id,
             TEXT: self.text,
             TOPIC: self.topic,
+            CLAIMANT: self.claimed_by,
             "$confidence": self.confidence,
             "$evidence": dict(self.evidence),
             "$time": self.time,
@@ -53,7 +58,7 @@ def fill(template: Json, entry: Entry) -> Json:
     filled = {
         name: entry.said.get(name) if name in said else _filled(template[name], entry.values()) for name in template
     }
-    optional = {name for name, value in template.items() if value in (SAID, TOPIC)}
+    optional = {name for name, value in template.items() if value in (SAID, TOPIC, CLAIMANT)}
     return {name: value for name, value in filled.items() if value is not None or name not in optional}
 
 

@@ -22,7 +22,14 @@ from memnet.domain.catalog.rule_types import (
     Pointer,
     ProfilePart,
 )
-from memnet.domain.catalog.rules import DocumentFamily, ExtractionRules, SectionUpkeep, SensitiveContent, Share
+from memnet.domain.catalog.rules import (
+    DocumentFamily,
+    ExtractionRules,
+    SectionUpkeep,
+    SensitiveContent,
+    Share,
+    takes_claimants,
+)
 from memnet.domain.catalog.statement_rules import Corroboration
 from memnet.domain.catalog.turn_rules import TurnRules
 from memnet.domain.core import json_patch
@@ -87,6 +94,7 @@ class Profile(CatalogFile):
     durable_sections: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
     pending_sections: dict[str, Pointer] = Field(default_factory=dict)
     confirmed_by: Literal["another_principal", "anyone"] = "another_principal"
+    retracted_by: Literal["another_principal", "anyone"] = "anyone"
     durable_writes: Literal["confident", "confirmed_only"] = "confident"
     max_ops: Annotated[int, Field(ge=1, le=1000)] = 50
     allowed_principals: tuple[str, ...] | None = None
@@ -138,6 +146,10 @@ class Profile(CatalogFile):
     def admits(self, principal: str) -> bool:
         """Whether this principal may use the profile: any, unless it lists its principals."""
         return self.allowed_principals is None or principal in self.allowed_principals
+
+    def takes_claimants(self, binding_id: str) -> bool:
+        """Whether statements of this binding have the code of a claimant."""
+        return takes_claimants(self.upkeep_rules.get(binding_id, ()))
 
     def upkept_sections(self, binding_id: str) -> tuple[json_patch.Pointer, ...]:
         """Return the sections that upkeep may change: those with rules, and then the pending section."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+from memnet.domain.catalog.consolidation_check import check_consolidation
 from memnet.domain.catalog.path_policy import ROOT, check_content, lies_within, touches
 from memnet.domain.catalog.profile import Binding, Profile, RoutingRules
 from memnet.domain.catalog.recall_check import check_recall
@@ -54,6 +55,7 @@ def check_profile(
         *_check_routing(profile, by_binding),
         *check_upkeep(profile, by_binding),
         *check_statements(profile, by_binding),
+        *check_consolidation(profile, by_binding, named),
         *check_extraction(profile, by_binding, named),
         *check_recall(profile, by_binding, named),
     ]

@@ -83,6 +83,18 @@ class Weigh(ProfilePart):
     recency_weight: Confidence = 0.3
 
 
+class Claims(ProfilePart):
+    """Weigh open statements about one thing that several claimants contradict.
+
+    Score times 0.5 to the power of (days older than the newest claim / `half_life_days`), times
+    1 - `share` + `share` x (its confidence / that of the surest claim).
+    """
+
+    stage: Literal["claims"]
+    half_life_days: Annotated[float, Field(gt=0, le=36_500)] = 180
+    share: Confidence = 1.0
+
+
 class Rerank(ProfilePart):
     """Ask a model for the order of the best `top`."""
 
@@ -128,7 +140,7 @@ class Recent(ProfilePart):
 
 
 StageRule = Annotated[
-    Rewrite | SearchStage | Rank | Floor | Signals | Hops | Weigh | Rerank | Cut | Known | Relevant | Recent,
+    Rewrite | SearchStage | Rank | Floor | Signals | Hops | Weigh | Claims | Rerank | Cut | Known | Relevant | Recent,
     Field(discriminator="stage"),
 ]
 Pipeline = Annotated[tuple[StageRule, ...], Field(min_length=1, max_length=20)]

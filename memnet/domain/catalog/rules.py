@@ -1,5 +1,6 @@
 """The rules that a profile is made of: documents, sensitive content, extraction and upkeep."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Final, Literal
@@ -7,7 +8,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, StringConstraints
 
 from memnet.domain.catalog.rule_types import Confidence, Identifier, Pointer, ProfilePart
-from memnet.domain.catalog.statement_rules import Statements
+from memnet.domain.catalog.statement_rules import Consolidation, Statements
 from memnet.domain.core import json_patch
 from memnet.domain.core.scope import SEGMENT, DocumentKey, Json, UserScope, check_identifier
 
@@ -155,8 +156,8 @@ class SectionUpkeep(ProfilePart):
     written to an event. A measure is a member of the entries, or "worth": their live importance times confidence.
     `trim_below`: only entries below this confidence are trimmed; durable sections need it. `expires_field`: entries
     are moved to an event after this time. `ttl_field`: the class of an entry, one of `ttl_classes`, sets its
-    `expires_field`. `stale_after_days`: an entry whose `verified_field` is older returns to the pending section. The
-    other fields name the members of an entry.
+    `expires_field`. `stale_after_days`: an entry whose `verified_field` is older returns to the pending section.
+    `consolidate`: open statements that say the same become one. The other fields name the members of an entry.
     """
 
     section: Pointer
@@ -174,6 +175,7 @@ class SectionUpkeep(ProfilePart):
     evidence_field: Identifier = "evidence"
     id_field: Identifier = "id"
     statements: Statements | None = None
+    consolidate: Consolidation | None = None
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -184,3 +186,8 @@ class SectionUpkeep(ProfilePart):
     def place(self) -> json_patch.Pointer:
         """The parsed `section`."""
         return json_patch.pointer(self.section)
+
+
+def takes_claimants(rules: Iterable[SectionUpkeep]) -> bool:
+    """Whether statements of these sections have the code of a claimant."""
+    return any(rule.statements is not None and rule.statements.claimed_by_field is not None for rule in rules)

@@ -33,6 +33,7 @@ SAMPLE = Entry(
     confidence=0.5,
     evidence={"conversation_id": "c", "message_ids": ["m"], "snapshot_uri": "blob://s"},
     time="2026-02-14T20:00:00.000000Z",
+    claimed_by="clm-0123456789abcdef0123456789abcdef",
 )
 
 

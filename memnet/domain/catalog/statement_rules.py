@@ -1,10 +1,13 @@
-"""The rules of a section whose entries are statements: what each is about, and what happens when two disagree."""
+"""The rules of a section whose entries are statements: what each is about, which disagree, and which say the same."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from memnet.domain.catalog.rule_types import Confidence, Identifier, ProfilePart
+
+MERGES: Final = "merges"
+"""The member of a pending item with the ids of the statements that its confirmation closes."""
 
 
 class Statements(ProfilePart):
@@ -17,6 +20,9 @@ class Statements(ProfilePart):
     stays and the new one is dropped (keep), or the new one waits with a `question` (ask). With `unless_less_sure_by`, a
     statement that is less sure than the open entry by more than that waits, whatever `on_contradiction` says.
     `question` has the placeholders {old} and {new}; `decides`: who answers it.
+    `claimed_by_field`: the member of `about` with the code of the claimant, which the service writes. So each claimant
+    has one open answer about a thing, beside those of others. `between_claimants`: what happens when two of them say
+    different things: both are kept, and a recall weighs them (weigh), or the new one waits for the tenant (review).
     """
 
     about: Annotated[tuple[Identifier, ...], Field(min_length=1)]
@@ -30,6 +36,20 @@ class Statements(ProfilePart):
     unless_less_sure_by: Confidence | None = None
     question: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     decides: Literal["user", "tenant"] | None = None
+    claimed_by_field: Identifier | None = None
+    between_claimants: Literal["weigh", "review"] = "weigh"
+
+
+class Consolidation(ProfilePart):
+    """How statements about different things that say the same in other words become one.
+
+    Two statements are near if the cosine of their meanings, or without embeddings the share of their words that both
+    have, is at least `above`. Without a prompt the surest stays. With one, and a model, a text that joins them is made.
+    """
+
+    above: Annotated[float, Field(gt=0, le=1)]
+    prompt_id: Identifier | None = None
+    prompt_version: Identifier | None = None
 
 
 class Corroboration(ProfilePart):

@@ -21,6 +21,7 @@ class Reason(StrEnum):
     FRESHNESS = "freshness"
     CONFIRMATION = "confirmation"
     REJECTION = "rejection"
+    RETRACTION = "retraction"
 
 
 class Role(StrEnum):
@@ -41,9 +42,11 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "assemble_context": frozenset({Role.READ, Role.ADMIN}),
         "recall": frozenset({Role.READ, Role.ADMIN}),
         "patch_document": frozenset({Role.WRITE, Role.REPLAY, Role.ADMIN}),
+        "consolidate_documents": frozenset({Role.REPLAY, Role.ADMIN}),
         "replace_document": frozenset({Role.ADMIN}),
         "delete_document": frozenset({Role.ADMIN}),
         "list_audit": frozenset({Role.ADMIN, Role.AUDIT}),
+        "get_blame": frozenset({Role.ADMIN, Role.AUDIT}),
         "verify_audit": frozenset({Role.ADMIN, Role.AUDIT}),
         "export_user": frozenset({Role.ADMIN}),
         "list_pending": frozenset({Role.READ, Role.ADMIN}),
@@ -66,6 +69,11 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "list_conflicts": frozenset({Role.REPLAY, Role.ADMIN}),
         "retry_conflict": frozenset({Role.REPLAY, Role.ADMIN}),
         "discard_conflict": frozenset({Role.ADMIN}),
+        "plan_retraction": frozenset({Role.ADMIN}),
+        "apply_retraction": frozenset({Role.ADMIN}),
+        "undo_retraction": frozenset({Role.ADMIN}),
+        "get_retraction": frozenset({Role.ADMIN, Role.AUDIT}),
+        "list_retractions": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_users": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_waiting": frozenset({Role.ADMIN, Role.AUDIT}),
         "apply_retention": frozenset({Role.ADMIN}),
@@ -104,6 +112,9 @@ HISTORY: frozenset[Role] = frozenset({Role.ADMIN, Role.AUDIT})
 
 SHARED: frozenset[str] = frozenset({"list_profiles", "get_profile", "get_schema"})
 """The only operations without a user for a caller that reaches one user: every client needs them."""
+
+DECISIONS: Mapping[str, Role] = MappingProxyType({"user": Role.WRITE, "tenant": Role.ADMIN})
+"""The role for a decision on a pending item, by who decides it."""
 
 ROLE_OF_REASON: Mapping[Reason, Role] = MappingProxyType(
     {
@@ -171,6 +182,18 @@ def permit_ops(ops: Iterable[Mapping[str, Any]], actor: Actor) -> None:
     """Authorize patch operations: `test`, `copy` and `move` require a role that reads. Raises RoleRequired."""
     if any(op.get("op") in READING for op in ops):
         _require(ROLES["get_document"], actor)
+
+
+def permit_decision(decides: object, actor: Actor) -> None:
+    """Authorize a decision on a pending item by who `decides`: "user", "tenant", or anything else for everyone.
+
+    Raises RoleRequired.
+    """
+    needed = DECISIONS.get(decides) if isinstance(decides, str) else None
+    if needed is not None and needed not in actor.roles:
+        message = f"The {decides} decides this question, which requires the role {needed}."
+        hint = "Let the user answer." if needed is Role.WRITE else "Let an administrator of the tenant answer."
+        raise RoleRequired(message, hint=hint, roles=[needed.value], decides=decides)
 
 
 def may_read(actor: Actor) -> bool:

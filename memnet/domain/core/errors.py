@@ -90,6 +90,10 @@ class ProposerCannotConfirm(MemnetError):
     """A pending item is confirmed by neither its proposer nor the principal on whose behalf it was proposed."""
 
 
+class PlannerCannotApply(MemnetError):
+    """Another principal than the one that planned the retraction has to apply it."""
+
+
 class RouteNotFound(MemnetError):
     """There is no such route."""
 
@@ -104,6 +108,10 @@ class DocumentNotFound(MemnetError):
 
 class VersionNotFound(MemnetError):
     """The document did not exist at that time."""
+
+
+class ValueNotFound(MemnetError):
+    """The document has no value at this pointer."""
 
 
 class ProfileNotFound(MemnetError):
@@ -138,8 +146,16 @@ class ConflictNotFound(MemnetError):
     """There is no such conflict."""
 
 
+class ClaimantNotFound(MemnetError):
+    """Nothing is stored about the claimant, who must be a user of the same tenant with a memory of their own."""
+
+
 class ErasureNotFound(MemnetError):
     """There is no erasure of this user with this id."""
+
+
+class RetractionNotFound(MemnetError):
+    """There is no such retraction."""
 
 
 class MethodNotAllowed(MemnetError):
@@ -162,8 +178,16 @@ class SnapshotExists(MemnetError):
     """This snapshot_id is already used by a different conversation. Snapshots are immutable: choose a new one."""
 
 
+class SourceRetracted(MemnetError):
+    """This source was taken back by a retraction. Nothing is learnt from it until the retraction is undone."""
+
+
 class ConflictClosed(MemnetError):
     """The conflict is already resolved or discarded."""
+
+
+class RetractionClosed(MemnetError):
+    """The retraction is in a state in which this is not possible; details.status says which."""
 
 
 class PendingTargetChanged(MemnetError):
@@ -181,6 +205,10 @@ class TenantEnded(ErasureRunning):
 
 class TenantHeld(MemnetError):
     """The tenant is under a legal hold. Release it before the erasure."""
+
+
+class UserHeld(MemnetError):
+    """The user is under a legal hold, and nothing of the user may be removed."""
 
 
 class ETagMismatch(MemnetError):
@@ -253,6 +281,10 @@ class StatementContradicted(MemnetError):
 
 class TurnsNotAccepted(MemnetError):
     """The profile has no rules for turns."""
+
+
+class ClaimantNotAccepted(MemnetError):
+    """The profile has no statements with a claimed_by_field, so that a claimant would be lost."""
 
 
 class PipelineNotFound(MemnetError):

@@ -25,6 +25,7 @@ class JobKind(StrEnum):
     CONFLICT = "conflict"
     REINDEX = "reindex"
     UPKEEP = "upkeep"
+    RETRACTION = "retraction"
 
 
 QUEUES: Mapping[JobKind, str] = MappingProxyType(
@@ -33,11 +34,13 @@ QUEUES: Mapping[JobKind, str] = MappingProxyType(
         JobKind.CONFLICT: "memnet-conflicts",
         JobKind.REINDEX: "memnet-reindex",
         JobKind.UPKEEP: "memnet-upkeep",
+        # The sessions of this queue keep a user's replays and retractions one after the other.
+        JobKind.RETRACTION: "memnet-replay",
     }
 )
 """The queue of each kind."""
 
-OF_USERS = (JobKind.REPLAY, JobKind.CONFLICT)
+OF_USERS = (JobKind.REPLAY, JobKind.CONFLICT, JobKind.RETRACTION)
 """The kinds of jobs for one user."""
 
 OF_TENANTS = (JobKind.REINDEX,)
@@ -61,7 +64,7 @@ TRACEPARENT = "traceparent"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A replay, a conflict, the reindexing of a tenant (without a user) or a shard of upkeep (without a tenant).
+    """A replay, conflict, retraction, reindexing of a tenant (without a user) or shard of upkeep (without a tenant).
 
     Raises InvalidIdentifier.
     """

@@ -7,7 +7,7 @@ from typing import Any
 import jsonpatch
 import jsonpointer
 
-from memnet.domain.core.canonical_json import MAX_DEPTH, children, containers
+from memnet.domain.core.canonical_json import MAX_DEPTH, canonical, children, containers
 from memnet.domain.core.errors import LimitExceeded, PatchMalformed, PatchNotApplicable, PatchTestFailed
 from memnet.domain.core.scope import Json
 from memnet.domain.core.suggestion import did_you_mean
@@ -179,3 +179,13 @@ def _weight(value: Json) -> int:
     if isinstance(value, dict):
         return 1 + sum(map(len, value))
     return 1 + len(value) if isinstance(value, str) else 1
+
+
+def member_ops(place: Pointer, old: dict[str, Json], new: dict[str, Json]) -> list[Op]:
+    """Return the operations that turn the members of the object at `place` into others."""
+    ops: list[Op] = [{"op": "remove", "path": pointer_text((*place, name))} for name in sorted(old.keys() - new.keys())]
+    for name in sorted(new):
+        if name not in old or canonical(old[name]) != canonical(new[name]):
+            verb = "replace" if name in old else "add"
+            ops.append({"op": verb, "path": pointer_text((*place, name)), "value": new[name]})
+    return ops

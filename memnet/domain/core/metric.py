@@ -102,6 +102,14 @@ MODEL_TOKENS: Final = Metric(
     "Tokens of the model calls of replays, as the providers count them; direction: in or out.",
     ("profile_id", "direction"),
 )
+CONSOLIDATED: Final = Metric(
+    "memnet.consolidation.count",
+    MetricKind.COUNTER,
+    "{statement}",
+    "Consolidation: statements that were closed because another one says the same (consolidated), and the texts of a "
+    "model that were written (reworded), wait for a confirmation (proposed) or say something else (refused).",
+    ("outcome",),
+)
 SEARCH_DURATION: Final = Metric(
     "memnet.search.duration",
     MetricKind.HISTOGRAM,
@@ -143,6 +151,20 @@ DEAD_LETTERS: Final = Metric(
     "{job}",
     "Jobs that the workers moved to the dead letters, by error code.",
     ("operation", "outcome"),
+)
+RETRACTIONS: Final = Metric(
+    "memnet.retractions",
+    MetricKind.COUNTER,
+    "{retraction}",
+    "Retractions that ended, by status: applied, partial, undone or failed.",
+    ("outcome",),
+)
+RETRACTED_VALUES: Final = Metric(
+    "memnet.retraction.values",
+    MetricKind.COUNTER,
+    "{value}",
+    "Values of documents in applied retractions, by what happened to them.",
+    ("outcome",),
 )
 ERASURE_OLDEST_AGE: Final = Metric(
     "memnet.erasure.oldest_age", MetricKind.GAUGE, "s", "Age of the oldest unfinished erasure; 0: there is none."

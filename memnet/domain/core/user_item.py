@@ -1,4 +1,4 @@
-"""Name the items of a user: wrapped keys, sealed snapshots, replays, conflicts, accesses, checkpoints, usage."""
+"""Name the items of a user: keys, snapshots, replays, conflicts, accesses, checkpoints, usage, withdrawn items."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +21,9 @@ class ItemKind(StrEnum):
     IMPORTS = "imports"
     HEADS = "heads"
     USAGE = "usage"
+    RETRACTIONS = "retractions"
+    WITHDRAWN = "withdrawn"
+    """The closed sources, and sealed copies of what retractions took out."""
 
 
 @dataclass(frozen=True, slots=True)

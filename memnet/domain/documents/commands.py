@@ -89,12 +89,14 @@ class PatchDocument(_Write):
     """The principal that submitted the conversation behind a replayed patch."""
     stated_at: str | None = None
     """Of a replayed patch: when the user stated it in the conversation of its evidence; None: not in so many words."""
+    claimed_by: str | None = None
+    """The code of the claimant in this scope, which the service writes into the statements; None: no one's."""
     asks_about: str | None = None
     """Of a replayed patch: the id of an open entry that it may be about; it waits, with the question of its section."""
 
     def request_hash(self) -> str:
         """Return the hash that identifies the request. A retry may have another precondition."""
-        why = self.reason, self.evidence, self.confidence, self.source_time
+        why = self.reason, self.evidence, self.confidence, self.source_time, self.claimed_by
         return _request_hash("PATCH", self.profile_id, self.binding_id, self.ops, *why)
 
 
@@ -127,6 +129,10 @@ class DeleteDocument(_Write):
         return _request_hash("DELETE", self.note)
 
 
+Take = Literal["proposed", "existing", "both"]
+"""The answer to a pending item that contradicts an entry: which of the two is right, or both."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmPending(_Write):
     """The confirmation of a pending item: its operation is applied, and the item is removed."""
@@ -137,10 +143,16 @@ class ConfirmPending(_Write):
     evidence: EvidenceMembers | None = None
     values: tuple[Json, ...] = ()
     """The value to write instead of the proposed one; empty: the proposed one."""
+    take: Take = "proposed"
+    choice: int = 1
+    """Which proposal to take, as an index into the item's `choices`; 0 is the open entry, so the first one is 1."""
+    apart: str | None = None
+    """With `both`: what sets the proposed entry apart in the last member of `about`; None: its value."""
 
     def request_hash(self) -> str:
         """Return the hash that identifies the request."""
-        return _request_hash("CONFIRM", self.pending_id, self.confidence, self.evidence, list(self.values))
+        answer = self.take, self.choice, self.apart
+        return _request_hash("CONFIRM", self.pending_id, self.confidence, self.evidence, list(self.values), *answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

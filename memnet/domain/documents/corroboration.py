@@ -1,57 +1,24 @@
-"""Join a proposal with the pending item that waits for the same, and apply an item that the user stated often enough.
+"""Apply a pending item that the user stated often enough, by the rule of its profile."""
 
-An item counts the conversations in which the user stated it (`stated`). Only replays count: they cite what the user
-said, and a live writer cannot set `stated`.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
-from memnet.domain.catalog.entry_template import kept_by_service
-from memnet.domain.catalog.path_policy import ROOT, touches
+from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.catalog.statement_rules import Corroboration
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, EvidenceMembers
-from memnet.domain.core.json_patch import Op, Operation, Pointer, parse_patch, pointer, pointer_text
+from memnet.domain.core.json_patch import Op, pointer_text
 from memnet.domain.core.scope import Json
-from memnet.domain.core.text import normalized_text
-from memnet.domain.core.timestamps import from_text, to_text
+from memnet.domain.core.timestamps import from_text
 from memnet.domain.documents.commands import PatchDocument, Redirection, Settled
-from memnet.domain.documents.entry import ALSO, confidence_of, entries_at, evidence_of, joint_evidence, moment, rule_of
+from memnet.domain.documents.entry import ALSO, entries_at, evidence_of
 from memnet.domain.documents.model_order import is_order
-from memnet.domain.documents.pending_item import PROVENANCE, carry, written
+from memnet.domain.documents.pending_item import PROVENANCE, carry, proposals_of
+from memnet.domain.documents.pending_join import PROPOSAL, Joined, stated_in
 from memnet.domain.documents.rebase import Rebased
-from memnet.domain.documents.statement import thing_of, value_of
-
-STATED: Final = "stated"
-"""The member of a pending item with the conversations in which the user stated it: conversation_id, from, until."""
-MAX_STATED: Final = 20
-"""The most that a profile can require (`Corroboration.statements`)."""
-_ITEM = SectionUpkeep(section="/any")
-"""Of a pending item, evidence and confidence have the default names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """A patch whose pending items are joined with those that wait."""
-
-    ops: list[Operation]
-    """The operations: an addition of an item that waits already changes that item instead."""
-    pending_ids: Mapping[str, str]
-    """By the id of an item that is not added, the id of the one that waits."""
-
-    def redirection(self, row: Redirection) -> Redirection:
-        """Return the row with the id of the item that waits."""
-        return {**row, "pending_id": self.pending_ids.get(row["pending_id"], row["pending_id"])}
-
-    def verdict(self, row: Settled) -> Settled:
-        """Return the row with the id of the item that waits, if it waits."""
-        pending_id = row.get("pending_id")
-        return row if pending_id is None else {**row, "pending_id": self.pending_ids.get(pending_id, pending_id)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,45 +45,11 @@ class Promotion:
         return (*kept, *made)
 
 
-def join(
-    command: PatchDocument, profile: Profile, ops: list[Operation], before: Json, *, sent: Sequence[Operation]
-) -> Joined:
-    """Join each item that the service adds to the pending section with one that waits in the content `before`.
-
-    A patch whose `sent` operations change the pending section is left as it is: they move its items.
-
-    They join if the same principal proposes to add the same to the same array: a statement about the same thing with
-    the same value, else the same normalised text with the same members, but for those that the service fills.
-    """
-    section = profile.pending.get(command.binding_id)
-    if section is None or any(_touches(op, section) for op in sent):
-        return Joined(ops, {})
-    rules = profile.upkeep_rules.get(command.binding_id, ())
-    waiting = entries_at(before, pointer_text(section))
-    found: list[Operation] = []
-    pending_ids: dict[str, str] = {}
-    taken: set[int] = set()
-    for op in ops:
-        if not _adds_to(op, section):
-            found.append(op)
-            continue
-        item = _counted(op.value, command, profile)
-        index = _equal(item, waiting, taken, profile)
-        if index is None:
-            found += parse_patch([{**op.body, "value": item}])
-            continue
-        taken.add(index)
-        joint = _joint(waiting[index], item, rules)
-        pending_ids[str(item["id"])] = str(joint.get("id"))
-        path = pointer_text((ROOT, *section, str(index)))
-        found += parse_patch([{"op": "replace", "path": path, "value": joint}])
-    return Joined(found, pending_ids)
-
-
 def promote(command: PatchDocument, profile: Profile, joined: Joined, content: Json) -> Promotion | None:
     """Return the application of the joined items in `content` for which the profile's rule is met; None: there is none.
 
-    An item whose operation no longer fits the content, or that reads as an order to a model, waits on.
+    An item whose operation no longer fits the content, or that reads as an order to a model, waits on, and so does what
+    the tenant decides. Of a question, the first statement for which the rule is met is applied.
     """
     section, rule = profile.pending.get(command.binding_id), profile.corroboration
     if section is None or rule is None:
@@ -128,16 +61,18 @@ def promote(command: PatchDocument, profile: Profile, joined: Joined, content: J
     items: list[Json] = []
     # From the last one, so that a removal moves no other item that is removed.
     for index, item in reversed(list(enumerate(entries_at(content, pointer_text(section))))):
-        if not isinstance(item, dict) or item.get("id") not in due or not is_met(rule, item):
+        if not isinstance(item, dict) or item.get("id") not in due or item.get("decides") == "tenant":
             continue
-        if is_order(item.get("target")):
-            continue
-        carried = carry(item, content, rules)
-        if isinstance(carried, Rebased):
-            made = [{"op": "remove", "path": pointer_text((ROOT, *section, str(index)))}, *carried.ops]
-            ops += made
-            pending_ids += [str(item["id"])] * len(made)
-            items.append(item)
+        for one in proposals_of(item):
+            if not is_met(rule, one) or is_order(one.get("target")):
+                continue
+            carried = carry(one, content, rules)
+            if isinstance(carried, Rebased):
+                made = [{"op": "remove", "path": pointer_text((ROOT, *section, str(index)))}, *carried.ops]
+                ops += made
+                pending_ids += [str(item["id"])] * len(made)
+                items.append({**one, "id": item["id"]})
+                break
     if not items:
         return None
     return Promotion(ops, pending_ids, _note(rule, items), _cited(command.evidence or {}, items))
@@ -145,115 +80,15 @@ def promote(command: PatchDocument, profile: Profile, joined: Joined, content: J
 
 def is_met(rule: Corroboration, item: Json) -> bool:
     """Return whether the user stated an item in enough conversations, far enough apart."""
-    stated = _stated(item)
+    stated = stated_in(item)
     if len(stated) < rule.statements:
         return False
     first, last = min(row["from"] for row in stated), max(row["until"] for row in stated)
     return from_text(last) - from_text(first) >= timedelta(days=rule.days_apart)
 
 
-def _touches(op: Operation, section: Pointer) -> bool:
-    return any(touches(place, section) for place in written(op))
-
-
-def _adds_to(op: Operation, section: Pointer) -> bool:
-    return op.verb == "add" and op.path == (ROOT, *section, "-") and isinstance(op.value, dict)
-
-
-def _counted(item: dict[str, Any], command: PatchDocument, profile: Profile) -> dict[str, Any]:
-    """Return the item with the conversation in which the user stated it, if the profile counts them."""
-    conversation_id = (command.evidence or {}).get("conversation_id")
-    if profile.corroboration is None or command.stated_at is None or not isinstance(conversation_id, str):
-        return item
-    at = to_text(from_text(command.stated_at))
-    row = {"conversation_id": conversation_id, "from": at, "until": at}
-    return {**item, STATED: [row]}
-
-
-def _equal(item: dict[str, Any], waiting: Sequence[Json], taken: set[int], profile: Profile) -> int | None:
-    for index, other in enumerate(waiting):
-        if index not in taken and isinstance(other, dict) and _proposes_the_same(item, other, profile):
-            return index
-    return None
-
-
-def _proposes_the_same(item: dict[str, Any], other: dict[str, Any], profile: Profile) -> bool:
-    if any(item.get(name) != other.get(name) for name in ("proposed_by", "profile_id", "binding_id")):
-        return False
-    target, its = item["target"], other.get("target")
-    if not isinstance(its, dict) or target["op"] != "add" or not str(target["path"]).endswith("/-"):
-        return False
-    if any(its.get(name) != target[name] for name in ("op", "path")):
-        return False
-    place = pointer(target["path"])[1:-1]
-    section, rule = pointer_text(place), rule_of(place, profile.upkeep_rules.get(item["binding_id"], ()))
-    one, another = target["value"], its.get("value")
-    if rule.statements is not None and isinstance(one, dict) and isinstance(another, dict):
-        return thing_of(one, rule) == thing_of(another, rule) and value_of(one, rule) == value_of(another, rule)
-    text = normalized_text(one, rule.text_field)
-    if text is None or text != normalized_text(another, rule.text_field):
-        return False
-    filled = {rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field}
-    template = None if profile.extraction is None else profile.extraction.items.get(item["binding_id"], {}).get(section)
-    filled |= kept_by_service(template or {})
-    return _without(one, filled) == _without(another, filled)
-
-
-def _without(entry: Json, names: set[str]) -> bytes:
-    rest = {name: value for name, value in entry.items() if name not in names} if isinstance(entry, dict) else {}
-    return canonical(rest)
-
-
-def _joint(kept: dict[str, Any], item: dict[str, Any], rules: Sequence[SectionUpkeep]) -> dict[str, Any]:
-    """Return the item that waits, with the evidence, the confidence and the conversations of the other one."""
-    joint = _with_sources(kept, item, _ITEM)
-    value, other = kept["target"].get("value"), item["target"]["value"]
-    if isinstance(value, dict) and isinstance(other, dict):
-        rule = rule_of(pointer(kept["target"]["path"])[1:-1], rules)
-        joint["target"] = {**kept["target"], "value": _with_sources(value, other, rule)}
-    stated = _together([*_stated(kept), *_stated(item)])
-    return {**joint, STATED: stated} if stated else joint
-
-
-def _with_sources(kept: dict[str, Any], other: dict[str, Any], rule: SectionUpkeep) -> dict[str, Any]:
-    found = dict(kept)
-    evidence = joint_evidence(kept, [other], rule)
-    if evidence is not None:
-        found[rule.evidence_field] = evidence
-    claimed = [one for one in (confidence_of(kept, rule), confidence_of(other, rule)) if one is not None]
-    if claimed:
-        found[rule.confidence_field] = max(claimed)
-    return found
-
-
-def _together(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return one row for each conversation, by time. Of too many, the first and the last stay."""
-    found: dict[str, dict[str, str]] = {}
-    for row in rows:
-        known = found.get(row["conversation_id"], row)
-        found[row["conversation_id"]] = {
-            "conversation_id": row["conversation_id"],
-            "from": min(known["from"], row["from"]),
-            "until": max(known["until"], row["until"]),
-        }
-    ordered = sorted(found.values(), key=lambda row: (row["from"], row["conversation_id"]))
-    return ordered if len(ordered) <= MAX_STATED else [*ordered[: MAX_STATED - 1], ordered[-1]]
-
-
-def _stated(item: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the conversations of an item. A PUT can store rows of another form, which do not count."""
-    rows = item.get(STATED)
-    return [row for row in rows if _is_row(row)] if isinstance(rows, list) else []
-
-
-def _is_row(row: Json) -> bool:
-    if not isinstance(row, dict) or not isinstance(row.get("conversation_id"), str):
-        return False
-    return all(moment(row.get(name)) is not None for name in ("from", "until"))
-
-
 def _note(rule: Corroboration, items: Sequence[dict[str, Any]]) -> str:
-    counts = ", ".join(f"{item['id']} in {len(_stated(item))}" for item in items)
+    counts = ", ".join(f"{item['id']} in {len(stated_in(item))}" for item in items)
     return (
         f"corroboration (statements {rule.statements}, days_apart {rule.days_apart}): the user stated "
         f"{counts} conversations"
@@ -265,7 +100,7 @@ def _cited(own: EvidenceMembers, items: Sequence[dict[str, Any]]) -> EvidenceMem
     bare = {name: value for name, value in own.items() if name != PROVENANCE}
     also: list[Json] = list(own.get(ALSO) or ())
     known = {canonical(bare), *map(canonical, also)}
-    for other in (one for item in items for one in evidence_of(item, _ITEM)):
+    for other in (one for item in items for one in evidence_of(item, PROPOSAL)):
         fits = len(canonical({**own, ALSO: [*also, other]})) <= MAX_EVIDENCE_BYTES
         if canonical(other) not in known and fits:
             known.add(canonical(other))

@@ -6,12 +6,14 @@ that the operation applies to. `carry` rebases it to the current content when it
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any, Final
 
 import orjson
 
 from memnet.domain.catalog.path_policy import ROOT, content_pointer, lies_within, touches
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.access import permit_decision
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     MemnetError,
@@ -26,10 +28,15 @@ from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text
 from memnet.domain.documents.array_matching import ID, ID_ENDINGS, same_json
 from memnet.domain.documents.commands import IfMatch, PatchDocument
+from memnet.domain.documents.entry import entries_at
 from memnet.domain.documents.rebase import ABSENT, Absent, ConflictCause, RebaseConflict, Rebased, RebaseOutcome, rebase
 
 PROVENANCE = "extraction"
 """The member of a replay's evidence that names model, prompt and profile. Items omit it to save space."""
+ALTERNATIVES: Final = "alternatives"
+"""The member of a pending item with further statements about the same thing, each as an item of its own."""
+ALSO_PROPOSED_BY: Final = "also_proposed_by"
+"""The member of a pending item with the further principals that proposed a statement of it, or for whom one was."""
 
 
 def pending_item(
@@ -94,9 +101,17 @@ def proposed_on(command: PatchDocument) -> str | None:
     return command.precondition.etag if isinstance(command.precondition, IfMatch) else None
 
 
+def proposals_of(item: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the proposals of an item, in the order of its choices: its own, then those that joined it."""
+    others = item.get(ALTERNATIVES)
+    return [item, *(one for one in (others if isinstance(others, list) else []) if isinstance(one, dict))]
+
+
 def may_confirm(item: Json, principal: str, profile: Profile) -> bool:
-    """Whether `principal` may: by the profile anyone, else neither the proposer nor whom it was proposed for."""
-    return profile.confirmed_by == "anyone" or principal not in (item.get("proposed_by"), item.get("on_behalf_of"))
+    """Whether `principal` may: by the profile anyone, else neither a proposer nor whom something was proposed for."""
+    also = item.get(ALSO_PROPOSED_BY)
+    known = [item.get("proposed_by"), item.get("on_behalf_of"), *(also if isinstance(also, list) else [])]
+    return profile.confirmed_by == "anyone" or principal not in known
 
 
 def narrow(op: Op, content: Json) -> tuple[Op, Json]:
@@ -162,7 +177,7 @@ def check_pending(
 
     A patch may only remove items. If it also writes elsewhere, it confirms them: each such write must be the operation
     of a removed item, rebased to this version; only the value may differ.
-    Raises PendingItemInvalid, ProposerCannotConfirm, PendingTargetChanged.
+    Raises PendingItemInvalid, RoleRequired, ProposerCannotConfirm, PendingTargetChanged.
     """
     section = profile.pending.get(command.binding_id)
     if section is None or not any(touches(place, section) for op in effective for place in written(op)):
@@ -175,11 +190,15 @@ def check_pending(
     lost = [item for data in (had - has).elements() if isinstance(item := orjson.loads(data), dict)]
     # An item that the service joins with the proposal is not gone.
     pairs = zip(effective, redirected, strict=True)
-    joined = {canonical(op.value["id"]) for op, is_new in pairs if is_new and op.verb == "replace"}
-    lost = [item for data in (had - has).elements() if isinstance(item := orjson.loads(data), dict)]
+    changed = [op for op, is_new in pairs if is_new and op.verb == "replace"]
+    items = entries_at(before, pointer_text(section))
+    places = [int(op.path[-1]) for op in changed]
+    joined = {canonical(items[place].get("id")) for place in places if place < len(items)}
     gone = [item for item in lost if canonical(item.get("id")) not in joined]
     if not gone:
         return
+    for item in gone:
+        permit_decision(item.get("decides"), command.actor)
     state = {ROOT: orjson.loads(canonical(before))}
     for index, op in enumerate(effective):
         elsewhere = any(not lies_within(place, section) for place in written(op))

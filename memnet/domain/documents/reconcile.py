@@ -14,12 +14,14 @@ from memnet.domain.catalog.path_policy import ROOT, lies_within, touches
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import StatementContradicted
-from memnet.domain.core.json_patch import Op, Operation, apply, parse_patch, pointer_text
+from memnet.domain.core.json_patch import Op, Operation, apply, member_ops, parse_patch, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents import statement_question
+from memnet.domain.documents.answer import Answer
+from memnet.domain.documents.claim import check_codes
 from memnet.domain.documents.commands import PatchDocument, Settled
 from memnet.domain.documents.entry import entries_at, evidence_of
-from memnet.domain.documents.pending_item import written
+from memnet.domain.documents.pending_item import proposals_of, written
 from memnet.domain.documents.section_changes import SentChanges
 from memnet.domain.documents.section_gate import SectionGate
 from memnet.domain.documents.statement import AT, Entry, contradictions
@@ -49,11 +51,13 @@ def settle(
     proposal_ids: Sequence[str] = (),
     is_confirmed: bool = False,
     is_corroborated: bool = False,
+    answer: Answer | None = None,
 ) -> Settlement:
     """Return the operations that a patch of the content `before` becomes. Neither is changed.
 
     `now` is the source time of a patch without one; `proposal_ids` are the ids of the pending items that it may need,
-    in order. `is_confirmed`, `is_corroborated`: the patch applies a pending item, so that it asks nothing.
+    in order. `is_confirmed`, `is_corroborated`: the patch applies a pending item, so that it asks nothing; `answer`:
+    what the confirmation decided about a question.
 
     Raises StatementContradicted for a change of a closed entry or of what an entry is about, and what
     `json_patch.apply` raises.
@@ -65,14 +69,15 @@ def settle(
     # Applied as a whole first: an error names the index of the operation.
     apply({ROOT: orjson.loads(canonical(before))}, orjson.loads(canonical([op.body for op in ops])))
     applies_item = is_confirmed or is_corroborated
-    waiting = _waiting_evidence(before, rules) if applies_item else frozenset()
-    source = StatementSource(command, now, waiting, is_confirmed, is_corroborated)
+    items = _waiting_entries(before, rules) if applies_item else ()
+    source = StatementSource(command, now, _evidence(items), _claimants(items), is_confirmed, is_corroborated, answer)
     gate = _Gate(source, rules, sent, proposal_ids)
     gate.state = {ROOT: orjson.loads(canonical(before))}
     for index, op in enumerate(ops):
         if sent.is_about_sections(op):
             gate.flush()
             gate.pass_on(op)
+            check_codes(before, gate.state[ROOT], sections, command.claimed_by)
             sent.restart(gate.state)
         elif not sent.is_about_entries(op) or (op.verb == "test" and not sent.has_changes):
             sent.pass_on(op)
@@ -135,8 +140,11 @@ class _Gate:
             for op in parse_patch(_difference(rule, before, section.held)):
                 self.pass_on(op)
 
-    def _ask(self, index: int, rule: SectionUpkeep, entry: Entry, held: Entry) -> str | None:
-        """Make a pending item of a statement that contradicts the entry `held`; return its id, None without a place."""
+    def _ask(self, index: int, rule: SectionUpkeep, entry: Entry, held: Entry, is_rival: bool) -> str | None:
+        """Make a pending item of a statement that contradicts the entry `held`; return its id, None without a place.
+
+        `is_rival`: the entry is another claimant's, so that the tenant decides.
+        """
         command = self.source.command
         if command.binding_id not in self.rules.profile.pending:
             return None
@@ -149,23 +157,37 @@ class _Gate:
             content=self.state[ROOT],
             pending_id=self.proposal_ids[len(self.proposed)],
             proposed_at=self.source.now,
+            decides="tenant" if is_rival else None,
         )
         self.proposed[index] = made
         self.pass_on(made)
         return str(made.value["id"])
 
 
-def _waiting_evidence(content: Json, rules: WriteRules) -> frozenset[bytes]:
-    """Return the items of evidence in the pending items of the document; the service has written their times."""
+def _waiting_entries(content: Json, rules: WriteRules) -> Sequence[tuple[Entry, SectionUpkeep]]:
+    """Return the entries that the pending items of the document propose, with each rule of the binding."""
     binding_id = rules.binding.binding_id
     section = rules.profile.pending_sections.get(binding_id)
-    found: set[bytes] = set()
-    for item in [] if section is None else entries_at(content, section):
-        target = item.get("target") if isinstance(item, dict) else None
+    found: list[tuple[Entry, SectionUpkeep]] = []
+    items = [] if section is None else entries_at(content, section)
+    for one in (one for item in items if isinstance(item, dict) for one in proposals_of(item)):
+        target = one.get("target")
         value = target.get("value") if isinstance(target, dict) else None
-        for rule in rules.profile.upkeep_rules.get(binding_id, ()):
-            found |= {canonical(one) for one in evidence_of(value, rule) if isinstance(one, dict) and AT in one}
-    return frozenset(found)
+        if isinstance(value, dict):
+            found += [(value, rule) for rule in rules.profile.upkeep_rules.get(binding_id, ())]
+    return found
+
+
+def _evidence(items: Sequence[tuple[Entry, SectionUpkeep]]) -> frozenset[bytes]:
+    """Return the items of evidence of what waits; the service has written their times."""
+    every = (one for value, rule in items for one in evidence_of(value, rule))
+    return frozenset(canonical(one) for one in every if isinstance(one, dict) and AT in one)
+
+
+def _claimants(items: Sequence[tuple[Entry, SectionUpkeep]]) -> Mapping[str, Json]:
+    """Return the codes of the claimants of what waits, by the id of the entry."""
+    named = [(value, rule, rule.statements.claimed_by_field) for value, rule in items if rule.statements is not None]
+    return {str(value.get(rule.id_field)): value.get(name) for value, rule, name in named if name is not None}
 
 
 def _difference(rule: SectionUpkeep, before: Mapping[int, Json], after: Mapping[int, Json]) -> list[Op]:
@@ -180,12 +202,7 @@ def _difference(rule: SectionUpkeep, before: Mapping[int, Json], after: Mapping[
         if not isinstance(old, dict) or not isinstance(new, dict):
             ops.append({"op": "replace", "path": pointer_text(place), "value": new})
             continue
-        for name in sorted(old.keys() - new.keys()):
-            ops.append({"op": "remove", "path": pointer_text((*place, name))})
-        for name in sorted(new):
-            if name not in old or canonical(old[name]) != canonical(new[name]):
-                verb = "replace" if name in old else "add"
-                ops.append({"op": verb, "path": pointer_text((*place, name)), "value": new[name]})
+        ops += member_ops(place, old, new)
     for slot in sorted(before.keys() - after.keys(), reverse=True):
         ops.append({"op": "remove", "path": pointer_text((*at, str(slot)))})
     for slot in sorted(after.keys() - before.keys()):

@@ -1,15 +1,18 @@
 """Settle the changes of one section: a verdict for each statement, and the entries that follow from it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.access import permit_decision
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import StatementContradicted
+from memnet.domain.core.errors import PathNotWritable, StatementContradicted
 from memnet.domain.core.json_patch import pointer_text
 from memnet.domain.core.scope import Json
+from memnet.domain.documents.answer import bare, refusing, set_apart
+from memnet.domain.documents.claim import contradicting
 from memnet.domain.documents.commands import Settled, Verdict
 from memnet.domain.documents.entry import confidence_of, evidence_of, is_open
 from memnet.domain.documents.section_changes import EntryChange
@@ -25,10 +28,13 @@ from memnet.domain.documents.statement import (
     value_of,
 )
 from memnet.domain.documents.statement_fold import Run, fold
-from memnet.domain.documents.statement_source import StatementSource, at_time, bare, evidence_with, moment_after
+from memnet.domain.documents.statement_source import StatementSource, at_time, evidence_with, moment_after
 
-Ask = Callable[[int, SectionUpkeep, Entry, Entry], str | None]
-"""Makes a pending item of the statement of an operation, which contradicts an entry; returns its id, or None."""
+Ask = Callable[[int, SectionUpkeep, Entry, Entry, bool], str | None]
+"""Makes a pending item of the statement of an operation, which contradicts an entry; returns its id, or None.
+
+The last argument: whether the entry is another claimant's, so that the tenant decides.
+"""
 PRECISION = 6
 """Decimals to which differences of confidences are compared: 0.9 - 0.7 is not exactly 0.2."""
 _FIRST_OWN_SLOT = 1_000_000
@@ -49,7 +55,8 @@ class SectionGate:
     _next_slot: int = _FIRST_OWN_SLOT
 
     def settle(self, change: EntryChange) -> None:
-        """Settle one change of the sender. Raises StatementContradicted."""
+        """Settle one change of the sender. Raises StatementContradicted, PathNotWritable, RoleRequired."""
+        change = self._of_claimant(change)
         old, new = change.old, change.new
         if not isinstance(old, dict) and not isinstance(new, dict):
             self._put(change.slot, new)
@@ -66,6 +73,32 @@ class SectionGate:
             raise self._contradicted(change, "The entry is closed: what it said cannot be changed.")
         else:
             self._state(change, new, replaced=old)
+
+    def _of_claimant(self, change: EntryChange) -> EntryChange:
+        """Return the change with the code of the claimant in a new entry. Raises PathNotWritable."""
+        name, command = statements_of(self.rule).claimed_by_field, self.source.command
+        if name is None:
+            return change
+        old, new = change.old, change.new
+        if isinstance(new, dict) and not isinstance(old, dict):
+            expected = self.source.claimant_of(new, self.rule)
+            if new.get(name) not in (None, expected):
+                raise PathNotWritable(
+                    f"The service writes {name}, the code of the claimant.",
+                    param=f"/ops/{change.op_index}/value/{name}",
+                    hint="Name the user in claimant, and leave this member out.",
+                )
+            made = {member: value for member, value in new.items() if member != name}
+            return replace(change, new=made if expected is None else {**made, name: expected})
+        if isinstance(old, dict) and not self.source.applies_item:
+            is_stated = isinstance(new, dict) and value_of(old, self.rule) != value_of(new, self.rule)
+            if old.get(name) != command.claimed_by and (is_stated or command.claimed_by is not None):
+                raise PathNotWritable(
+                    "The entry is the statement of another claimant.",
+                    param=f"/ops/{change.op_index}",
+                    hint="Name its claimant to change what it says, or add a statement of your own.",
+                )
+        return change
 
     def _contradicted(self, change: EntryChange, message: str) -> StatementContradicted:
         path = pointer_text((ROOT, *self.rule.place, str(change.slot)))
@@ -101,6 +134,8 @@ class SectionGate:
             item if canonical(item) in exact else similar.get(canonical(bare(item)), at_time(item, at))
             for item in evidence_of(new, rule)
         ]
+        if self.source.answer is not None:
+            items = self.source.answered(items, exact)
         if items:
             entry[rule.evidence_field] = evidence_with(items)
         about = self._about(thing_of(entry, rule)) | {change.slot: entry}
@@ -110,19 +145,31 @@ class SectionGate:
     def _state(self, change: EntryChange, new: Entry, replaced: Entry | None = None) -> None:
         """Settle a new statement."""
         rule, slot = self.rule, change.slot if replaced is None else self._own_slot()
+        is_new = replaced is None and not self.source.applies_item
+        if is_new:
+            new = set_apart(new, self._entries(), rule)
         about = self._about(thing_of(new, rule))
         taken = {entry.get(rule.id_field) for entry in self.held.values() if isinstance(entry, dict)}
         entry = self.source.stamped(new, rule, change.op_index, change.slot, about.values(), taken, replaced)
         self.statements[change.op_index] = entry
+        doubted = self._doubted()
+        asked_about = [*about.values(), *([] if doubted is None else [doubted]), *self._contradicting(entry)]
+        answered = refusing(entry, asked_about, rule) if is_new else None
+        if answered is not None:
+            self._report(change, "kept", None, replaced_by=answered.get(rule.id_field))
+            return
         runs = fold({**about, slot: entry}, rule)
         run = next(run for run in reversed(runs) if slot in run.slots())
-        ends = self._doubted() if run.slot == slot else None
+        is_review = run.slot == slot and run.ended is None and not run.completes
+        rivals = self._contradicting(run.entry) if is_review else []
+        self._check_decides(change, rivals)
+        ends = rivals[0] if rivals and not self.source.applies_item else doubted if run.slot == slot else None
         refusal: Verdict | None = "asked"
         if ends is None and run.follows is not None and run.slot == slot and run.ended is None:
             ends = run.follows.entry
             refusal = self._refusal(entry, ends, completes=run.completes)
         if ends is not None and refusal is not None:
-            pending_id = self.ask(change.op_index, rule, entry, ends) if refusal == "asked" else None
+            pending_id = self.ask(change.op_index, rule, entry, ends, bool(rivals)) if refusal == "asked" else None
             verdict: Verdict = "kept" if pending_id is None else "asked"
             self._report(change, verdict, None, replaced_by=ends.get(rule.id_field), pending_id=pending_id)
             return
@@ -130,6 +177,8 @@ class SectionGate:
         if run.slot != slot:
             self._report(change, "same", run.entry[rule.id_field])
             return
+        if self.source.closes_rivals:
+            self._close_rivals(run.entry, rivals)
         verdict = self._verdict(run, thing_of(entry, rule))
         if replaced is not None and thing_of(replaced, rule) != thing_of(entry, rule):
             self._succeed(change.slot, slot)
@@ -138,6 +187,31 @@ class SectionGate:
         self._report(
             change, verdict, entry[rule.id_field], **{name: entry.get(member) for name, member in links.items()}
         )
+
+    def _contradicting(self, entry: Entry) -> list[Entry]:
+        """Return the open entries of other claimants that contradict an entry, newest first, if the tenant decides."""
+        if statements_of(self.rule).between_claimants != "review":
+            return []
+        found = contradicting(entry, self.held.values(), self.rule)
+        return sorted(found, key=lambda held: newest(held, self.rule), reverse=True)
+
+    def _check_decides(self, change: EntryChange, rivals: Sequence[Entry]) -> None:
+        """Refuse to apply a pending item that another claimant contradicts, unless the tenant does."""
+        if not rivals or not self.source.applies_item:
+            return
+        if self.source.is_corroborated:
+            raise self._contradicted(change, "Another claimant says something else: the tenant decides.")
+        permit_decision("tenant", self.source.command.actor)
+
+    def _close_rivals(self, entry: Entry, rivals: Sequence[Entry]) -> None:
+        """Close the entries of other claimants that the tenant's answer ends, now, in favour of `entry`."""
+        statements, rule = statements_of(self.rule), self.rule
+        ids = {rival.get(rule.id_field) for rival in rivals}
+        for slot, held in self.held.items():
+            if isinstance(held, dict) and held.get(rule.id_field) in ids and is_open(held, rule):
+                at = max(self.source.now, moment_after(newest(held, rule)))
+                ended = {statements.until_field: at, statements.replaced_field: entry[rule.id_field]}
+                self.held[slot] = {**held, **ended}
 
     def _succeed(self, old: int, new: int) -> None:
         """Close an entry that was replaced by one about another thing, where several are open side by side."""
@@ -157,15 +231,18 @@ class SectionGate:
             return "late"
         if run.follows is not None:
             return "completed" if run.completes else "superseded"
-        others = [entry for entry in self.held.values() if isinstance(entry, dict) and is_open(entry, self.rule)]
+        others = [entry for entry in self._entries() if is_open(entry, self.rule)]
         beside = [entry for entry in others if (found := thing_of(entry, self.rule))[0] == thing[0] and found != thing]
         return "beside" if takes_several(run.entry, self.rule) and beside else "new"
 
     def _doubted(self) -> Entry | None:
         """Return the open entry that the patch may be about, in the view of its proposer: it asks about that one."""
         named = None if self.source.applies_item else self.source.command.asks_about
-        known = [entry for entry in self.held.values() if isinstance(entry, dict) and is_open(entry, self.rule)]
+        known = [entry for entry in self._entries() if is_open(entry, self.rule)]
         return next((entry for entry in known if named is not None and entry.get(self.rule.id_field) == named), None)
+
+    def _entries(self) -> list[Entry]:
+        return [entry for entry in self.held.values() if isinstance(entry, dict)]
 
     def _refusal(self, entry: Entry, held: Entry, *, completes: bool) -> Verdict | None:
         """Return what happens to a statement that may not close the entry `held`; None: it may."""

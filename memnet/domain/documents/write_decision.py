@@ -21,11 +21,12 @@ from memnet.domain.core.scope import Json
 from memnet.domain.core.suggestion import listed
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.core.violations import Violations
-from memnet.domain.documents import confidence, corroboration, pending_item, sensitive
+from memnet.domain.documents import confidence, corroboration, pending_item, pending_join, sensitive
+from memnet.domain.documents.answer import Answer
 from memnet.domain.documents.commands import DeleteDocument, PatchDocument, Redirection, ReplaceDocument, Settled
-from memnet.domain.documents.corroboration import Joined
 from memnet.domain.documents.entry_checks import check_entry_evidence, check_lifetimes, lifetime_ops
 from memnet.domain.documents.envelope import Envelope
+from memnet.domain.documents.pending_join import Joined
 from memnet.domain.documents.reconcile import check_contradictions, confirms, settle
 
 NO_CONTENT_HASH = sha256_hex(b"")
@@ -100,12 +101,12 @@ def decide_patch(
     )
     if redirected:
         settled = settling(effective, proposal_ids=ids[len(redirected) :])
-    joined = corroboration.join(command, rules.profile, settled.ops, before, sent=ops)
+    joined = pending_join.join(command, rules.profile, settled.ops, before, sent=ops)
     if redirected or joined.ops is not settled.ops:
         applied, content, content_bytes = _with_lifetimes(command, joined.ops, rules, before, base_bytes, proposed_at)
     stated = confidence.own_statement(command)
     check_entry_evidence(before, content, rules.profile, rules.binding.binding_id, stated)
-    made = corroboration.join(command, rules.profile, settled.effective, before, sent=ops)
+    made = pending_join.join(command, rules.profile, settled.effective, before, sent=ops)
     pending_item.check_pending(command, rules.profile, ops, made.ops, before, content)
     check_contradictions(rules, before, content)
     created = current is None or current.deleted
@@ -169,13 +170,16 @@ def decide_within(
     writable: Sequence[Pointer],
     *,
     confirmed_at: str | None = None,
+    is_counted: bool = True,
+    answer: Answer | None = None,
 ) -> Decision:
     """Decide a patch that the service generated, without a check of confidence and evidence, below `writable` pointers.
 
     With `confirmed_at`, the patch applies a confirmed proposal: sensitive content and lifetimes are checked, the number
-    of operations is not. Raises what the other checks of `decide_patch` raise.
+    of operations is not; nor is it without `is_counted`. `answer` is what it decides about a question. Raises what the
+    other checks of `decide_patch` raise.
     """
-    ops = _permitted_ops(command, rules, writable, is_counted=confirmed_at is None)
+    ops = _permitted_ops(command, rules, writable, is_counted=is_counted and confirmed_at is None)
     rules = _rules_of_version(rules, current)
     before = _base(rules.binding, current)
     base_bytes = canonical(before)
@@ -184,7 +188,7 @@ def decide_within(
         content, content_bytes = _patched(ops, rules, before, base_bytes)
     else:
         sensitive.check_patch(command, ops, rules.profile.sensitive_content)
-        made = settle(ops, command, rules, before, now=confirmed_at, is_confirmed=True)
+        made = settle(ops, command, rules, before, now=confirmed_at, is_confirmed=True, answer=answer)
         ops, settled = made.ops, made.settled
         ops, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, confirmed_at)
         check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(confirmed_at))

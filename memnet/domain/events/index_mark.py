@@ -1,4 +1,4 @@
-"""The mark of what may be missing from the index, and when the index confirmed it."""
+"""The mark of what the index may not show as it is: when it confirmed it, or that it was deleted."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,6 +20,8 @@ class IndexMark:
     tag: StorageETag
     confirmed_at: datetime | None = None
     """When the index confirmed what is marked; None: it waits."""
+    deleted_at: datetime | None = None
+    """When what was marked was deleted: until the mark goes, searches leave out what the index still shows of it."""
 
     def is_settled(self, now: datetime) -> bool:
         """Return whether the index shows what is marked by now, so that the mark can go."""

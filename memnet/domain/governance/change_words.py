@@ -7,7 +7,7 @@ from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import Pointer, pointer
 from memnet.domain.core.scope import Json
-from memnet.domain.history.origins import Traced
+from memnet.domain.history.origin import Traced
 
 MAX_WORDS = 20
 """Operations of one change that are described."""

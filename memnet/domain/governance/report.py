@@ -107,24 +107,21 @@ class DocumentReport:
         self._report = report
         self._document = f"{key.namespace}/{key.path}"
         self._origins = Origins()
-        self._begins = 0
 
     def begin(self, baseline: Baseline) -> None:
         """Begin with a baseline."""
-        self._begins = baseline.sequence
-        self._origins = Origins(baseline.content, sequence=baseline.sequence, timestamp=baseline.timestamp)
+        self._origins = baseline.tree()
 
     def take(self, record: Record) -> None:
         """Add the next change."""
         # A baseline may be what this very change left.
-        is_applied = record["sequence"] == self._begins
+        is_applied = record["sequence"] <= self._origins.sequence
         words = change_words(record, None if is_applied else self._origins.content)
         self._report.changes.add(
             record["timestamp"],
             Change(self._document, record["actor"], record["application"], record["reason"], words),
         )
-        if not is_applied:
-            self._origins.take(record)
+        self._origins.take(record)
 
     def end(self, covering: Sequence[WriteRules], pending: Sequence[str], actor: Actor) -> None:
         """Add the entries of the newest version."""

@@ -1,5 +1,7 @@
 """A baseline: a document as one change left it, from which the next segment of its history continues.
 
+It holds the content and where each of its values comes from (memnet.domain.history.origin_table).
+
 It is derived from the records alone, so any process derives the same one. The next record confirms it: it names the
 hash of the change's record, its ETag and the hash of its content. It has two forms, as a record has: open, as archives
 have it, and with its content sealed, as it is stored (memnet.domain.history.baseline_values).
@@ -18,9 +20,12 @@ from memnet.domain.core.scope import DocumentKey, ETag, Json, UserScope
 from memnet.domain.documents.audit_record import BrokenChain, Fold, Version
 from memnet.domain.documents.envelope import change_id
 from memnet.domain.documents.write_decision import NO_CONTENT_HASH
+from memnet.domain.history.origin_table import dump_origins, load_origins
+from memnet.domain.history.origins import Origins
 
-BASELINE_VERSION = 2
+BASELINE_VERSION = 3
 """The one version that is written and read."""
+ORIGINS = "origins"
 VALUES_DO_NOT_OPEN = "the values of the baseline do not open"
 _TEXTS = ("record_hash", "etag", "timestamp", "actor", "schema_id", "schema_version", "created_at", "doc_id")
 _NUMBERS = ("sequence", "created_sequence")
@@ -57,8 +62,10 @@ class Baseline:
     """By whose rule the change was kept."""
     deleted: bool
     content: Json = None
+    origins: Json = None
+    """The origins of the content's values, in their compact form; None of a deleted document."""
     sealed: SealedValues | None = None
-    """The content, if it was not opened: then it is unknown what the document held."""
+    """Content and origins, if they were not opened: then it is unknown what the document held."""
 
     @property
     def change_id(self) -> str:
@@ -104,9 +111,20 @@ class Baseline:
             is_vouched=False,
         )
 
+    def tree(self) -> Origins:
+        """The origins of its values, which the changes after it continue. Raises BrokenChain if they are none."""
+        if self.sealed is not None:
+            raise BrokenChain(self.change_id, VALUES_DO_NOT_OPEN)
+        if self.deleted:
+            return Origins(sequence=self.sequence)
+        try:
+            return Origins(load_origins(self.origins, self.content), sequence=self.sequence)
+        except ValueError as error:
+            raise BrokenChain(self.change_id, "the origins of the baseline are not those of its content") from error
 
-def baseline_of(key: DocumentKey, version: Version, profile_id: str | None) -> Baseline:
-    """The baseline of the change that made `version`."""
+
+def baseline_of(key: DocumentKey, version: Version, profile_id: str | None, origins: Origins) -> Baseline:
+    """The baseline of the change that made `version` and left `origins`."""
     record = version.change
     return Baseline(
         key=key,
@@ -125,13 +143,14 @@ def baseline_of(key: DocumentKey, version: Version, profile_id: str | None) -> B
         profile_id=profile_id,
         deleted=version.content is None,
         content=None if version.content is None else orjson.loads(version.content),
+        origins=None if origins.content is None else dump_origins(origins.content),
     )
 
 
 def plaintext_members(baseline: Baseline) -> dict[str, Any]:
     """Return the members that are stored in plain text: who, when, where, by which rule."""
     return {
-        **members_of(baseline, "key", "content", "sealed"),
+        **members_of(baseline, "key", "content", "origins", "sealed"),
         "baseline_version": BASELINE_VERSION,
         "change_id": baseline.change_id,
         "tenant_id": baseline.key.scope.tenant_id,
@@ -149,7 +168,7 @@ def dump(baseline: Baseline) -> bytes:
         return canonical({**members, **of_values})
     members["content_hash"] = baseline.content_hash
     if not baseline.deleted:
-        members[ROOT] = baseline.content
+        members |= {ROOT: baseline.content, ORIGINS: baseline.origins}
     return canonical(members)
 
 
@@ -160,6 +179,7 @@ def load(data: bytes) -> Baseline | None:
         baseline = Baseline(
             key=DocumentKey(UserScope(members["tenant_id"], members["user_id"]), members["namespace"], members["path"]),
             content=members.get(ROOT),
+            origins=members.get(ORIGINS),
             sealed=_sealed(members),
             **{name: members[name] for name in (*_TEXTS, *_NUMBERS, *_OPTIONAL, "deleted")},
         )

@@ -1,4 +1,4 @@
-"""The values of a baseline: what the document held, and how that is sealed under the user's data key.
+"""The values of a baseline: what the document held and where it came from, sealed under the user's data key.
 
 In archives a baseline says it in clear. As it is stored, its values are one ciphertext:
 
@@ -17,11 +17,11 @@ from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import UserScope
-from memnet.domain.history.baseline import Baseline, SealedValues, plaintext_members
+from memnet.domain.history.baseline import ORIGINS, Baseline, SealedValues, plaintext_members
 from memnet.domain.sealing import sealing
 from memnet.domain.sealing.sealing import DataKey, to_base64
 
-VALUES = frozenset({ROOT, "clear_hash", "values_salt"})
+VALUES = frozenset({ROOT, ORIGINS, "clear_hash", "values_salt"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,16 @@ class BaselineLocation:
 
 def seal(baseline: Baseline, place: BaselineLocation, *, data_key: DataKey, salt: bytes, nonce: bytes) -> Baseline:
     """The form in which an open baseline is stored at `place`."""
-    members = {ROOT: baseline.content, "clear_hash": _clear_hash(baseline), "values_salt": to_base64(salt)}
-    values = canonical(members)
+    values = canonical(
+        {
+            ROOT: baseline.content,
+            ORIGINS: baseline.origins,
+            "clear_hash": _clear_hash(baseline),
+            "values_salt": to_base64(salt),
+        }
+    )
     ciphertext = orjson.loads(sealing.seal(values, place, data_key=data_key, nonce=nonce))
-    return replace(baseline, content=None, sealed=SealedValues(sha256_hex(values), ciphertext))
+    return replace(baseline, content=None, origins=None, sealed=SealedValues(sha256_hex(values), ciphertext))
 
 
 def opened(baseline: Baseline, place: BaselineLocation, keys: Mapping[str, DataKey]) -> Baseline:
@@ -53,7 +59,7 @@ def opened(baseline: Baseline, place: BaselineLocation, keys: Mapping[str, DataK
     values = sealing.open_values(sealed.ciphertext, place, keys, names=VALUES, values_hash=sealed.values_hash)
     if values["clear_hash"] != _clear_hash(baseline):
         raise DecryptionFailed()
-    return replace(baseline, content=values[ROOT], sealed=None)
+    return replace(baseline, content=values[ROOT], origins=values[ORIGINS], sealed=None)
 
 
 def data_key_ids(baseline: Baseline) -> set[str]:

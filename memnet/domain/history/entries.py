@@ -16,7 +16,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import Pointer, pointer, pointer_text
 from memnet.domain.core.scope import Actor, Json
 from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of, importance_of, is_open, rule_of
-from memnet.domain.history.origins import Origin, Traced, traced
+from memnet.domain.history.origin import Origin, Traced, traced
 from memnet.domain.history.statements import NO_STATEMENT, EntryState, Validity, entry_id, validities
 
 

@@ -1,79 +1,39 @@
-"""The origin of every value in a document: the change that put it there.
+"""The origin of every value in a document: the operation that put it there.
 
-The changes of a document are applied in order to a tree that holds, for each value, its origin. A value that a change
-leaves the same keeps its origin, also if the change writes the array or the object around it again.
+The operations of a document's records are made, in order, on a tree of `Traced` nodes beside the content. So
+insertions, removals, moves and copies in arrays need no arithmetic of pointers. A value that a change leaves the same
+keeps its origin, also if the change writes the array or the object around it again.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.evidence import names_source
 from memnet.domain.core.json_patch import Op, Pointer, pointer
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Json
-from memnet.domain.documents.array_matching import match_elements
+from memnet.domain.documents.entry import ALSO
+from memnet.domain.history.origin import MAX_BEFORE, Origin, Source, SourceKind, Traced, copied, traced
+from memnet.domain.history.origin_links import Change, apply_merge, matched, merges
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """The change that put a value; of a value in the oldest baseline only the time before which it was put is known."""
-
-    sequence: int
-    timestamp: str
-    is_known: bool = True
-    change_id: str | None = None
-    actor: str | None = None
-    application: str | None = None
-    profile_id: str | None = None
-    reason: str | None = None
-    confidence: float | None = None
-    evidence: Mapping[str, Any] | None = None
-    proposed_by: str | None = None
-    """Of a confirmation: the principal that proposed the value."""
-    proposed_at: str | None = None
-
-    @property
-    def is_confirmed(self) -> bool:
-        """Whether the change was a confirmation."""
-        return self.reason == Reason.CONFIRMATION
-
-
-@dataclass(slots=True)
-class Traced:
-    """A value and its origin. The origin of an object or array is the change that put it, not one within it."""
-
-    value: Any
-    """A dict or a list of `Traced`, or a scalar."""
-    origin: Origin
-
-    def newest(self) -> Origin:
-        """Return the newest origin of the value and of everything within it."""
-        return max([self.origin, *(child.newest() for child in _children(self))], key=lambda one: one.sequence)
-
-    def plain(self) -> Json:
-        """Return the value without origins."""
-        if isinstance(self.value, dict):
-            return {name: child.plain() for name, child in self.value.items()}
-        return [child.plain() for child in self.value] if isinstance(self.value, list) else self.value
-
-    def at(self, path: Pointer) -> "Traced":
-        """Return the value at a pointer that exists."""
-        here = self
-        for segment in path:
-            here = here.value[int(segment) if isinstance(here.value, list) else segment]
-        return here
+EVIDENCE_DEPTH = 2
+"""The least depth of an entry below the document: /content has no evidence of its own."""
 
 
 class Origins:
     """The origins of one document, change by change; the changes are already verified."""
 
-    def __init__(self, baseline: Json = None, *, sequence: int = 0, timestamp: str = "") -> None:
-        """Begin with the content of the oldest baseline, if there is one, which change `sequence` left at that time."""
-        unknown = Origin(sequence=sequence, timestamp=timestamp, is_known=False)
-        self._tree = Traced({} if baseline is None else {ROOT: traced(baseline, unknown)}, unknown)
+    def __init__(self, content: Traced | None = None, *, sequence: int = 0) -> None:
+        """Begin with what change `sequence` left; None: with a document that does not exist."""
+        root = Origin(sequence=sequence, timestamp="", is_known=False)
+        self._tree = Traced({} if content is None else {ROOT: content}, root)
+        self.begins = sequence
+        """The change that the tree began with; 0: the tree holds every change."""
+        self.sequence = sequence
+        """The newest change."""
 
     @property
     def content(self) -> Traced | None:
@@ -81,38 +41,70 @@ class Origins:
         found: Traced | None = self._tree.value.get(ROOT)
         return found
 
-    def take(self, record: Record) -> None:
-        """Apply the next change, unsealed."""
-        origin = _origin(record, self._tree)
-        for op in record["ops"]:
-            self._apply(op, origin)
+    def values(self) -> Iterator[tuple[Pointer, Traced]]:
+        """Yield every node with its pointer in the content, in document order, containers first."""
+        if self.content is not None:
+            yield from self.content.nodes()
 
-    def _apply(self, op: Op, origin: Origin) -> None:
+    def knows_before(self, node: Traced) -> bool:
+        """Whether `was` says what there was before: the operation that put the value is one of those read."""
+        return node.origin.sequence > self.begins
+
+    def take(self, record: Record) -> None:
+        """Apply the next change, unsealed; one that the tree already holds is skipped."""
+        if record["sequence"] <= self.sequence:
+            return
+        change = Change(_origin(record, self._tree))
+        merging = merges(record["reason"], record["evidence"], self._tree)
+        for index, op in enumerate(record["ops"]):
+            self._apply(op, replace(change.origin, op_index=index, verb=op["op"]), change)
+        change.link()
+        for merge in merging:
+            apply_merge(merge, self._tree)
+        self.sequence = record["sequence"]
+
+    def _apply(self, op: Op, origin: Origin, change: Change) -> None:
         path = pointer(op["path"])
         match op["op"]:
-            case "add":
-                self._put(path, op["value"], origin, is_added=True)
-            case "replace":
-                self._put(path, op["value"], origin, is_added=False)
+            case "add" | "replace":
+                self._put(path, op["value"], origin, change, is_added=op["op"] == "add")
             case "remove":
-                self._remove(path)
+                change.removed.append(self._remove(path))
             case "move":
-                self._insert(path, self._remove(pointer(op["from"])))
+                moved = self._remove(pointer(op["from"]))
+                change.removed.append(moved)
+                self._insert(path, moved)
             case "copy":
                 source = self._tree.at(pointer(op["from"]))
-                self._insert(path, _copied(source))
+                self._insert(path, copied(source, Source(SourceKind.COPIED, origin)))
 
-    def _put(self, path: Pointer, value: Json, origin: Origin, *, is_added: bool) -> None:
+    def _put(self, path: Pointer, value: Json, origin: Origin, change: Change, *, is_added: bool) -> None:
         parent, name = self._tree.at(path[:-1]), path[-1]
         inserts = is_added and isinstance(parent.value, list)
         exists = not inserts and (isinstance(parent.value, list) or name in parent.value)
+        old = parent.value[int(name) if isinstance(parent.value, list) else name] if exists else None
+        if len(path) > EVIDENCE_DEPTH and isinstance(parent.value, dict) and _is_evidence(value):
+            self._add_evidence(parent, change)
         # A confirmation vouches for all that it writes.
-        keeps = exists and not origin.is_confirmed
-        new = renewed(self._tree.at(path), value, origin) if keeps else traced(value, origin)
+        if old is None or change.origin.is_confirmed:
+            new = traced(value, origin)
+            new.was = _bounded(old)
+            change.put.append(new)
+        else:
+            new = _renewed(old, value, origin, change)
         if exists and isinstance(parent.value, list):
             parent.value[int(name)] = new
         else:
             self._insert(path, new)
+
+    def _add_evidence(self, entry: Traced, change: Change) -> None:
+        """A change that writes evidence into an entry states the entry again."""
+        if entry.origin.sequence == change.origin.sequence:
+            return
+        change.kept.append(entry)
+        if change.restates:
+            for _, node in entry.nodes():
+                node.rest_on([Source(SourceKind.RESTATED, change.origin)])
 
     def _insert(self, path: Pointer, new: Traced) -> None:
         parent, name = self._tree.at(path[:-1]).value, path[-1]
@@ -127,49 +119,59 @@ class Origins:
         return found
 
 
-def traced(value: Json, origin: Origin) -> Traced:
-    """Return the value with this origin everywhere."""
-    if isinstance(value, dict):
-        return Traced({name: traced(child, origin) for name, child in value.items()}, origin)
-    if isinstance(value, list):
-        return Traced([traced(child, origin) for child in value], origin)
-    return Traced(value, origin)
-
-
-def renewed(old: Traced, value: Json, origin: Origin) -> Traced:
+def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced:
     """Return `value`, which a change wrote over `old`: what is still the same keeps its origin."""
     if isinstance(value, dict) and isinstance(old.value, dict):
-        members = {
-            name: renewed(old.value[name], child, origin) if name in old.value else traced(child, origin)
+        change.removed += [child for name, child in old.value.items() if name not in value]
+        old.value = {
+            name: _renewed(old.value[name], child, origin, change) if name in old.value else _new(child, origin, change)
             for name, child in value.items()
         }
-        return Traced(members, old.origin)
-    if isinstance(value, list) and isinstance(old.value, list):
-        places = match_elements(value, [child.plain() for child in old.value])
-        return Traced(
-            [
-                traced(child, origin) if place is None else renewed(old.value[place], child, origin)
-                for child, place in zip(value, places, strict=True)
-            ],
-            old.origin,
-        )
-    same = canonical(value) == canonical(old.plain())
-    return old if same else traced(value, origin)
+    elif isinstance(value, list) and isinstance(old.value, list):
+        places = matched(value, [child.plain() for child in old.value])
+        change.removed += [child for index, child in enumerate(old.value) if index not in places]
+        old.value = [
+            _new(child, origin, change) if place is None else _renewed(old.value[place], child, origin, change)
+            for child, place in zip(value, places, strict=True)
+        ]
+    elif canonical(value) != canonical(old.plain()):
+        returned = _returned(old, value, change)
+        if returned is not None:
+            return returned
+        new = _new(value, origin, change)
+        new.was = _bounded(old)
+        return new
+    change.kept.append(old)
+    if change.restates:
+        old.rest_on([Source(SourceKind.RESTATED, origin)])
+    return old
 
 
-def _copied(node: Traced) -> Traced:
-    """Return a copy that later changes of either do not share."""
-    if isinstance(node.value, dict):
-        return Traced({name: _copied(child) for name, child in node.value.items()}, node.origin)
-    if isinstance(node.value, list):
-        return Traced([_copied(child) for child in node.value], node.origin)
-    return Traced(node.value, node.origin)
+def _returned(old: Traced, value: Json, change: Change) -> Traced | None:
+    """A retraction puts a value back that was there before: it comes from where it came from then."""
+    if change.origin.reason != Reason.RETRACTION:
+        return None
+    data = canonical(value)
+    return next((earlier for earlier in old.before() if canonical(earlier.plain()) == data), None)
 
 
-def _children(node: Traced) -> list[Traced]:
-    if isinstance(node.value, dict):
-        return list(node.value.values())
-    return list(node.value) if isinstance(node.value, list) else []
+def _new(value: Json, origin: Origin, change: Change) -> Traced:
+    new = traced(value, origin)
+    change.put.append(new)
+    return new
+
+
+def _bounded(old: Traced | None) -> Traced | None:
+    """Return the value before a new one; of those before it, the newest ones stay."""
+    if old is not None:
+        *_, last = [old, *old.before()][:MAX_BEFORE]
+        last.was = None
+    return old
+
+
+def _is_evidence(value: Json) -> bool:
+    """Whether a value is evidence: it names a source, or evidence of merged entries."""
+    return isinstance(value, dict) and (names_source(value) or isinstance(value.get(ALSO), list))
 
 
 def _origin(record: Record, tree: Traced) -> Origin:
@@ -183,8 +185,11 @@ def _origin(record: Record, tree: Traced) -> Origin:
         change_id=record["change_id"],
         actor=record["actor"],
         application=record["application"],
+        binding_id=record["binding_id"],
         profile_id=record["profile_id"],
+        profile_version=record["profile_version"],
         reason=record["reason"],
+        source_time=record["source_time"],
         confidence=record["confidence"],
         evidence=record["evidence"],
         proposed_by=proposal.get("proposed_by"),

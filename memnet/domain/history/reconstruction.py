@@ -11,6 +11,7 @@ from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.documents.audit_record import BrokenChain, BrokenLink, Fold, Version, check_head, record_hash
 from memnet.domain.documents.envelope import DocumentView, Envelope, change_id, visible
 from memnet.domain.history.baseline import Baseline
+from memnet.domain.history.origins import Origins
 
 Moment = int | str
 """A sequence, or a time in the form of memnet.domain.core.timestamps."""
@@ -51,14 +52,22 @@ def parse_moment(as_of: str, current: Envelope) -> Moment:
 class VersionAt:
     """Finds the version of a document at a moment: give it the records after a baseline in order, until it is found."""
 
-    def __init__(self, moment: Moment, current: Envelope, baseline: Baseline | None, *, begins: int = 1) -> None:
-        """Begin with `baseline`, if any; `begins` is the first change after the oldest one. Raises HistoryCorrupt."""
+    def __init__(
+        self, moment: Moment, current: Envelope, baseline: Baseline | None, *, begins: int = 1, is_traced: bool = False
+    ) -> None:
+        """Begin with `baseline`, if any; `begins` is the first change after the oldest one.
+
+        `is_traced`: follow the origins of the values, too. Raises HistoryCorrupt.
+        """
         self._moment, self._current, self._begins = moment, current, begins
         self._newest = None if baseline is None else baseline.version()
         try:
             self._chain = Fold(current.doc_id) if baseline is None else baseline.fold()
+            begun = Origins() if baseline is None or not is_traced else baseline.tree()
         except BrokenChain as error:
             raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
+        self.origins = begun if is_traced else None
+        """The origins in the version that was found."""
 
     def take(self, record: Record) -> bool:
         """Apply the next record; return whether it is later than the moment, so that the version is confirmed.
@@ -70,14 +79,19 @@ class VersionAt:
             is_found = _is_after(version, self._moment)
             if not is_found:
                 self._newest = version
+                if self.origins is not None:
+                    self.origins.take(record)
             if self._chain.sequence == self._current.commit.sequence:
                 check_head(self._chain, self._current)
         except BrokenChain as error:
             raise HistoryCorrupt(change_id=error.change_id, reason=error.reason) from error
         return is_found
 
-    def view(self) -> DocumentView:
-        """Return the version. Raises HistoryCorrupt; VersionNotFound if the document did not exist at the moment."""
+    def version(self) -> Version:
+        """Return the version, which has a content.
+
+        Raises HistoryCorrupt; VersionNotFound if the document did not exist at the moment.
+        """
         newest = self._newest
         if not self._chain.is_vouched:
             raise HistoryCorrupt(change_id=self._current.change_id(self._chain.sequence + 1))
@@ -88,7 +102,12 @@ class VersionAt:
             raise VersionNotFound("The document's version of then is older than what is kept.")
         if newest is None or newest.content is None:
             raise VersionNotFound()
-        return DocumentView(newest.etag, canonical(newest.document))
+        return newest
+
+    def view(self) -> DocumentView:
+        """Return what `version` returns as a reader sees it."""
+        found = self.version()
+        return DocumentView(found.etag, canonical(found.document))
 
 
 def _is_after(version: Version, moment: Moment) -> bool:

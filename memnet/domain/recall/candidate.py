@@ -8,6 +8,7 @@ from typing import Any
 
 from memnet.domain.core.scope import ETag
 from memnet.domain.core.terms import Terms
+from memnet.domain.documents.claim import Claim
 from memnet.domain.history.statements import NO_STATEMENT, EntryState, Validity
 
 _UNREAD = Terms("")
@@ -68,6 +69,8 @@ class Candidate:
     """Which side of the subject a statement is about: its other about-members, such as "lives in"."""
     stated: str | None = None
     """The value of a statement."""
+    claim: Claim | None = None
+    """What its claimant says, where claimants can contradict each other."""
     entities: Sequence[str] = ()
     """Names that it mentions."""
     confidence: float | None = None

@@ -8,14 +8,16 @@ from typing import Any
 from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.path_policy import ROOT, lies_within
 from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.catalog.statement_rules import Statements
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json
+from memnet.domain.documents.claim import claim_of
 from memnet.domain.documents.entry import evidence_of, is_expired, rule_of
 from memnet.domain.events.event import Event
 from memnet.domain.events.kept_entries import entries_in
 from memnet.domain.history.entries import Said, closed_entries, entries_of
-from memnet.domain.history.origins import Origin, traced
+from memnet.domain.history.origin import Origin, traced
 from memnet.domain.recall.candidate import Candidate, CandidateKind, EntryPlace
 from memnet.domain.replay.snapshot import snapshot_key, uri_of
 
@@ -82,14 +84,20 @@ def _candidate(said: Said, key: DocumentKey, etag: ETag, rules: WriteRules) -> C
         validity=said.validity,
         value=said.value,
         subject=None if rule.statements is None else _text(said.value, rule.statements.about[0]),
-        attributes=() if rule.statements is None else _each(said.value, rule.statements.about[1:]),
+        attributes=() if rule.statements is None else _each(said.value, _attributes(rule.statements)),
         stated=None if rule.statements is None else _text(said.value, rule.statements.value_field),
+        claim=claim_of(said.value, rule),
         entities=_texts(said.value, _ENTITIES),
         confidence=said.confidence,
         importance=said.importance,
         is_guidance=any(lies_within(said.place, pointer(one)) for one in guidance),
         **_source(said.value, rule, key),
     )
+
+
+def _attributes(statements: Statements) -> Sequence[str]:
+    """Return what a statement is about besides its subject; the code of a claimant says nothing about it."""
+    return [name for name in statements.about[1:] if name != statements.claimed_by_field]
 
 
 def _source(value: Json, rule: SectionUpkeep, key: DocumentKey) -> Mapping[str, Any]:

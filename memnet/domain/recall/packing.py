@@ -73,7 +73,7 @@ def pack(
     it cites and says.
     """
     order = {(one.binding_id, one.section): number for number, one in enumerate(rendering)}
-    groups = [list(_lines(number, group, views, order)) for number, group in enumerate(ranking.groups)]
+    groups = [list(_lines(number, group, views, order)) for number, group in enumerate(_groups(ranking))]
     size = partial(count, encoding=tokens)
     sheet = Sheet(format, size)
     said = _said_by_entries([line for lines in groups for line in lines])
@@ -99,6 +99,13 @@ def documents_of(ranking: Ranking, scope: UserScope) -> set[tuple[str, DocumentK
     """Return the documents whose entries are to be written, each with its binding_id."""
     places = (one.candidate.place for group in ranking.groups for one in group.items)
     return {(one.binding_id, DocumentKey(scope, one.namespace, one.path)) for one in places if one is not None}
+
+
+def _groups(ranking: Ranking) -> Iterator[Group]:
+    """Yield the groups with what is disputed marked as such."""
+    for group in ranking.groups:
+        items = [replace(one, disputed=one.candidate.key in ranking.disputed) for one in group.items]
+        yield replace(group, items=items)
 
 
 def _text(taken: Sequence[_Line], format: Format) -> str:
@@ -184,7 +191,8 @@ def _lines(number: int, group: Group, views: Views, order: Mapping[tuple[str, st
             place = (order.get((one.place.binding_id, pointed), len(order)), best, rank)
             held = one.validity.valid_until if one.state is EntryState.CLOSED else None
             above = [Heading(GUIDANCE)] if one.is_guidance else under
-            item = Item(under=[*above, section], id=0, text=text, until=day(held) if held else None)
+            until = day(held) if held else None
+            item = Item(under=[*above, section], id=0, text=text, until=until, disputed=scored.disputed)
             yield _Line(scored, item, (1, 0, 0, *place) if one.is_guidance else (0, number, 0, *place))
 
 

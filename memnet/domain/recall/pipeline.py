@@ -7,6 +7,7 @@ from memnet.domain.catalog.ranker import Rankers
 from memnet.domain.catalog.recall_rules import StageRule
 from memnet.domain.recall.candidate import Candidate, Question
 from memnet.domain.recall.ranking import Ranking, Trace
+from memnet.domain.recall.stage_claims import claims
 from memnet.domain.recall.stage_cut import cut
 from memnet.domain.recall.stage_floor import floor
 from memnet.domain.recall.stage_hops import hops
@@ -30,6 +31,7 @@ STAGES: Mapping[str, Stage] = {
     "signals": signals,
     "hops": hops,
     "weigh": weigh,
+    "claims": claims,
     "rerank": rerank,
     "cut": cut,
     "known": known,

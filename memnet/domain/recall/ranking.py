@@ -13,6 +13,8 @@ class Scored:
     candidate: Candidate
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)
+    disputed: bool = False
+    """Of a result: whether another claimant says something else about the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Ranking:
     ranked: Sequence[Scored] = ()
     left_out: Sequence[LeftOut] = ()
     groups: Sequence[Group] = ()
+    disputed: Mapping[str, float] = field(default_factory=dict)
+    """The weights of the statements that another claimant contradicts, by key."""
 
     def with_ranked(self, ranked: Sequence[Scored], reason: str) -> "Ranking":
         """Return the ranking with `ranked`; those it had and that are not in it are left out for `reason`."""

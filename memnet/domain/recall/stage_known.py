@@ -13,7 +13,7 @@ def known(rule: Known, ranking: Ranking, question: Question, _rankers: object) -
     """Add the group of the open entries that are at least `least_confidence` sure, the most important first."""
     sure = [(one, one.confidence) for one in ranking.gathered if _is_known(one)]
     found = [
-        Scored(one, confidence * _importance(one, question), {rule.stage: confidence})
+        Scored(one, confidence * _worth(one, ranking, question), {rule.stage: confidence})
         for one, confidence in sure
         if confidence is not None and confidence >= rule.least_confidence
     ]
@@ -26,6 +26,8 @@ def _is_known(candidate: Candidate) -> bool:
     return is_open and not candidate.is_guidance
 
 
-def _importance(candidate: Candidate, question: Question) -> float:
+def _worth(candidate: Candidate, ranking: Ranking, question: Question) -> float:
+    """Return the live importance, less if another claimant says something else."""
     used = moment(candidate.last_used_at) or moment(candidate.said_at)
-    return live_importance(candidate.importance, candidate.uses, used, question.now)
+    importance = live_importance(candidate.importance, candidate.uses, used, question.now)
+    return importance * ranking.disputed.get(candidate.key, 1.0)

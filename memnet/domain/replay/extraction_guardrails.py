@@ -168,6 +168,7 @@ def _filter_patch(
         subject.origins.evidence(message_ids),
         max(message.timestamp for message in cited if message.role == "user"),
         _topic(cited, subject),
+        subject.snapshot.claimed_by,
     )
     others = [op for patch in patches if patch.key == document.key for op in patch.ops]
     admitted = admit_ops(read.ops, target, source, others)

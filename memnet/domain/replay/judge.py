@@ -112,12 +112,17 @@ def find_candidates(
 
 
 def _about(entry: dict[str, Json], statements: Statements) -> tuple[str | None, ...]:
-    return tuple(normalized_text(entry, name) for name in statements.about)
+    return tuple(normalized_text(entry, name) for name in _names(statements))
+
+
+def _names(statements: Statements) -> list[str]:
+    """Return the members that say what an entry is about; who claims it is no question for a model."""
+    return [name for name in statements.about if name != statements.claimed_by_field]
 
 
 def entry_text(entry: dict[str, Json], of: Candidate) -> str:
     """Return what an entry of the candidate's section says, as a text."""
-    names = (*of.statements.about, of.statements.value_field, of.rule.text_field)
+    names = (*_names(of.statements), of.statements.value_field, of.rule.text_field)
     return " ".join(text for name in dict.fromkeys(names) if isinstance(text := entry.get(name), str))
 
 
@@ -164,7 +169,7 @@ def _near(candidate: Candidate) -> list[Json]:
 
 
 def _shown(entry: dict[str, Json], of: Candidate) -> dict[str, Json]:
-    names = dict.fromkeys((*of.statements.about, of.statements.value_field, of.rule.text_field))
+    names = dict.fromkeys((*_names(of.statements), of.statements.value_field, of.rule.text_field))
     return {"statement": {name: entry[name] for name in names if entry.get(name) is not None}}
 
 
@@ -266,7 +271,7 @@ def align(
 
 def _aligned_ops(ops: Sequence[Op], candidate: Candidate, judgement: Judgement) -> list[Op]:
     entry = next(one for one in candidate.near if one[candidate.rule.id_field] == judgement.entry_id)
-    names = list(candidate.statements.about)
+    names = _names(candidate.statements)
     if judgement.verdict is Verdict.SAME_AS:
         names.append(candidate.statements.value_field)
     taken = {name: entry[name] for name in names if name in entry}

@@ -36,6 +36,8 @@ class Proposal:
     source_time: str | None = None
     stated_at: str | None = None
     """When the user stated it in this conversation; None: no word of the user supports it."""
+    claimed_by: str | None = None
+    """The code of the claimant of the turn."""
     asks_about: str | None = None
     """The id of an open entry that it may be about; it waits, with a question."""
 
@@ -123,6 +125,7 @@ def command(proposal: Proposal, request: Request, actor: Actor, *, dry_run: bool
         on_behalf_of=proposal.on_behalf_of,
         stated_at=proposal.stated_at,
         asks_about=proposal.asks_about,
+        claimed_by=proposal.claimed_by,
         dry_run=dry_run,
     )
 

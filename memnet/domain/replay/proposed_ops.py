@@ -95,6 +95,7 @@ class Source:
     evidence: dict[str, Any]
     time: str
     topic: str | None = None
+    claimed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +259,7 @@ def _entry(section: Pointer, proposed: ProposedEntry, target: Target, source: So
         text=proposed.text,
         said=proposed.said,
         topic=source.topic,
+        claimed_by=source.claimed_by,
         confidence=source.confidence,
         evidence=source.evidence,
         time=source.time,

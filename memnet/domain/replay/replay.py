@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.json_types import members_of
@@ -20,16 +21,21 @@ from memnet.domain.replay.snapshot import Snapshot
 
 
 class ReplayStatus(StrEnum):
-    """The progress of a replay. PARTIAL: finished, with a rejected or conflicting patch."""
+    """The progress of a replay.
+
+    PARTIAL: finished, with a rejected or conflicting patch. RETRACTED: finished, because a retraction took back what it
+    rests on.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
     PARTIAL = "partial"
     FAILED = "failed"
+    RETRACTED = "retracted"
 
 
-FINISHED = frozenset({ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL, ReplayStatus.FAILED})
+FINISHED = frozenset({ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL, ReplayStatus.FAILED, ReplayStatus.RETRACTED})
 PROMISED = timedelta(minutes=5)
 """The objective: 99 % of replays finish within this time after their snapshot was accepted."""
 
@@ -101,6 +107,8 @@ class Replay:
     service_id: str
     """The principal that submitted the conversation."""
     profile_id: str
+    claimed_by: str | None = None
+    """The code of the claimant of the turn; no response has it."""
     is_turn: bool = False
     """Whether the snapshot is one turn of the conversation."""
     status: ReplayStatus
@@ -126,6 +134,8 @@ class Replay:
     extraction: Json = None
     """The extractor and its prompt (`Provenance.members`); None until there is a plan."""
     patches: Sequence[PatchResult] = ()
+    retracted_by: str | None = None
+    """The retraction that took back what it rests on."""
     sealed: Json = None
     """The plan, sealed under this record's key; None until there is one."""
 
@@ -158,7 +168,7 @@ class Replay:
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response."""
-        members = members_of(self, "scope", "attempts_before_retry", "sealed")
+        members = members_of(self, "scope", "attempts_before_retry", "sealed", "claimed_by")
         return {**members, "covers": list(self.covers), "patches": [result.members() for result in self.patches]}
 
     @property
@@ -171,9 +181,10 @@ class Replay:
         return self.is_turn and is_idle and not self.covers and self.covered_by is None
 
     def is_of_conversation(self, other: "Replay") -> bool:
-        """Whether both are of one conversation, profile and service, so that one can take the turn of the other."""
-        mine = (self.scope, self.conversation_id, self.profile_id, self.service_id)
-        return mine == (other.scope, other.conversation_id, other.profile_id, other.service_id)
+        """Whether one can take the turn of the other: of one conversation, profile and service, and one claimant."""
+        mine = (self.scope, self.conversation_id, self.profile_id, self.service_id, self.claimed_by)
+        others = (other.scope, other.conversation_id, other.profile_id, other.service_id, other.claimed_by)
+        return mine == others
 
     def cover(self, covered_by: str, now: datetime) -> "Replay":
         """Give its turn to another replay."""
@@ -244,6 +255,11 @@ class Replay:
         """Give it up; applied patches stay applied."""
         return self._changed(now, status=ReplayStatus.FAILED, reason=reason)
 
+    def retract(self, retraction_id: str, now: datetime) -> "Replay":
+        """End it without its plan: a retraction took back what it rests on."""
+        ended = {"status": ReplayStatus.RETRACTED, "reason": ErrorCode.SOURCE_RETRACTED.value, "sealed": None}
+        return self._changed(now, **ended, retracted_by=retraction_id, due_at=None)
+
     def requeue(self, now: datetime) -> "Replay":
         """Queue a failed one again; it continues where it stopped."""
         return self._changed(
@@ -273,6 +289,7 @@ def new_replay(snapshot: Snapshot, now: datetime, *, due: datetime | None = None
         snapshot_uri=snapshot.uri,
         service_id=snapshot.service_id,
         profile_id=snapshot.profile_id,
+        claimed_by=snapshot.claimed_by,
         is_turn=snapshot.is_turn,
         status=ReplayStatus.QUEUED,
         attempts=0,
@@ -285,7 +302,7 @@ def new_replay(snapshot: Snapshot, now: datetime, *, due: datetime | None = None
 def dump(replay: Replay) -> bytes:
     """Return the stored form."""
     owner = {"tenant_id": replay.scope.tenant_id, "user_id": replay.scope.user_id}
-    private = {"attempts_before_retry": replay.attempts_before_retry, "sealed": replay.sealed}
+    private = {name: getattr(replay, name) for name in ("attempts_before_retry", "sealed", "claimed_by")}
     return canonical({**owner, **replay.members(), **private})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.catalog.rules import SectionUpkeep, takes_claimants
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed, InvalidIdentifier
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, EvidenceMembers
@@ -106,6 +106,8 @@ def make_plan(
     patches = []
     for index, proposed in enumerate(extraction.patches, start=1):
         proposal = _proposal(material, extraction, index, proposed, contents[proposed.key, proposed.base_etag])
+        if not takes_claimants(rules.get(proposal.binding_id, ())):
+            proposal = replace(proposal, claimed_by=None)
         rebased = rebase(proposal.ops, proposal.base, proposal.base, rules.get(proposal.binding_id, ()))
         request = None
         if proposed.key not in seen and isinstance(rebased, Rebased) and rebased.ops:
@@ -174,7 +176,13 @@ def _proposal(material: Material, extraction: Extraction, index: int, proposed: 
         source_time=max(spoken, default=None),
         stated_at=proposed.stated_at,
         asks_about=proposed.asks_about,
+        claimed_by=snapshot.claimed_by,
     )
+
+
+def event_id_of(replay_id: str) -> str:
+    """Return the id of the event that a replay writes."""
+    return f"{RESERVED}{replay_id}"
 
 
 def _event(material: Material, digest: Digest) -> Json:
@@ -188,7 +196,7 @@ def _event(material: Material, digest: Digest) -> Json:
         about["span"] = {"start": 0, "end": len(snapshot.messages) - 1}
     evidence = _bounded(material.evidence(ids), **about)
     return {
-        "event_id": f"{RESERVED}{snapshot.replay_id}",
+        "event_id": event_id_of(snapshot.replay_id),
         "service_id": snapshot.service_id[:MAX_WORD],
         "timestamp": snapshot.messages[-1].timestamp,
         "source_type": SOURCE_TYPE,

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.access_record import AccessRecord, access_record
 from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.claimant import CODE_PATTERN
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import SEGMENT, Actor, UserScope, check_identifier
@@ -33,6 +34,7 @@ Metadata = Annotated[
 """What an application notes about a turn, such as its channel."""
 _METADATA: TypeAdapter[dict[str, str]] = TypeAdapter(Metadata)
 _TOPIC: TypeAdapter[str | None] = TypeAdapter(Word | None)
+_CODE: TypeAdapter[str | None] = TypeAdapter(Annotated[str, Field(pattern=CODE_PATTERN)] | None)
 
 
 class Message(BaseModel):
@@ -83,6 +85,8 @@ class Snapshot:
     is_turn: bool = False
     topic: str | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    claimed_by: str | None = None
+    """The code of the claimant of a turn (`core.claimant`); the claimant's id is not stored."""
 
     def __post_init__(self) -> None:
         check_identifier("conversation_id", self.conversation_id)
@@ -155,6 +159,7 @@ def load(scope: UserScope, data: bytes) -> Snapshot:
         members = orjson.loads(data)
         messages = [Message.model_validate(message) for message in members.pop("messages")]
         members["topic"] = _TOPIC.validate_python(members["topic"], strict=True)
+        members["claimed_by"] = _CODE.validate_python(members["claimed_by"], strict=True)
         members["metadata"] = _METADATA.validate_python(members["metadata"], strict=True)
         return Snapshot(scope=scope, messages=messages, **members)
     except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.claimant import Claimant
 from memnet.domain.core.scope import SEGMENT, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.events.event import Time, Word
@@ -32,7 +33,10 @@ class TurnMessage(BaseModel):
 
 
 class Turn(BaseModel):
-    """What was said at one time. Without a `turn_id` the id is derived from the content and the `timestamp`."""
+    """What was said at one time. Without a `turn_id` the id is derived from the content and the `timestamp`.
+
+    `claimant`: whose statements these are, in a workspace; what is stored is a code (`core.claimant`).
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -40,6 +44,7 @@ class Turn(BaseModel):
     timestamp: Time | None = None
     topic: Word | None = None
     metadata: Metadata = {}
+    claimant: Claimant | None = None
     messages: Annotated[list[TurnMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
 
     @model_validator(mode="after")
@@ -77,13 +82,20 @@ def message_id_of(turn_id: str, number: int, message: TurnMessage) -> str:
 
 
 def take_turn(
-    turn: Turn, scope: UserScope, conversation_id: str, service_id: str, profile: Profile, *, now: datetime
+    turn: Turn,
+    scope: UserScope,
+    conversation_id: str,
+    service_id: str,
+    profile: Profile,
+    *,
+    now: datetime,
+    claimed_by: str | None = None,
 ) -> Snapshot:
-    """Return the snapshot of a turn. Messages without any timestamp were said `now`.
+    """Return the snapshot of a turn, with the code of its claimant. Messages without any timestamp were said `now`.
 
     Raises InvalidIdentifier.
     """
-    turn_id = turn.turn_id or _derived_id(turn, service_id, profile)
+    turn_id = turn.turn_id or _derived_id(turn, service_id, profile, claimed_by)
     return Snapshot(
         scope=scope,
         conversation_id=conversation_id,
@@ -96,6 +108,7 @@ def take_turn(
         is_turn=True,
         topic=turn.topic,
         metadata=turn.metadata,
+        claimed_by=claimed_by,
     )
 
 
@@ -113,8 +126,10 @@ def taken_again(turn: Turn, again: Snapshot, first: Snapshot) -> Snapshot:
     return replace(again, messages=messages, profile_version=first.profile_version, profile_sha256=first.profile_sha256)
 
 
-def _derived_id(turn: Turn, service_id: str, profile: Profile) -> str:
-    content = [profile.profile_id, service_id, turn.model_dump()]
+def _derived_id(turn: Turn, service_id: str, profile: Profile, claimed_by: str | None) -> str:
+    # By the code, not by the id of the claimant: an id that is derived from the words must not reveal who said them.
+    said = turn.model_dump(exclude={"claimant"})
+    content = [profile.profile_id, service_id, said if claimed_by is None else {**said, "claimed_by": claimed_by}]
     return f"trn-{sha256_hex(canonical(content))[:32]}"
 
 

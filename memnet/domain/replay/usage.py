@@ -18,7 +18,7 @@ from memnet.domain.core.user_item import ItemKey, ItemKind
 
 NAME: Final = "turns"
 MAX_RECENT: Final = 200
-"""The user's newest texts that gate L3 compares with."""
+"""The user's newest texts that gate L3 compares with, and the groups of statements that a model was asked last."""
 KEPT_DAYS: Final = 2
 """The days whose replays the record names: today's, and those before it, of which a replay may still be counted."""
 
@@ -32,6 +32,14 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
+class Recent:
+    """Hashes, newest last: of what the user said, and of the statements that a model was asked to join."""
+
+    texts: Sequence[str] = ()
+    joined: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """The usage of one user. Its methods return the record after a change."""
 
@@ -40,7 +48,7 @@ class Usage:
     days: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By day (UTC, ISO 8601), the model tokens of each replay that asked a model, by its id."""
     sealed: Json = None
-    """The hashes of recent texts, newest last, sealed under this record's key; None if there are none."""
+    """The `Recent` hashes, sealed under this record's key; None if there are none."""
 
     @property
     def key(self) -> ItemKey:
@@ -77,19 +85,20 @@ def new_usage(scope: UserScope, now: datetime) -> Usage:
 
 
 def remember(recent: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Return the hashes of the newest texts, newest last."""
+    """Return the newest hashes, newest last."""
     return [*(one for one in recent if one not in set(texts)), *texts][-MAX_RECENT:]
 
 
-def dump_recent(recent: Sequence[str]) -> bytes:
+def dump_recent(recent: Recent) -> bytes:
     """Return the plaintext to be sealed."""
-    return canonical({"recent": list(recent)})
+    return canonical({"recent": list(recent.texts), "joined": list(recent.joined)})
 
 
-def load_recent(data: bytes) -> list[str]:
+def load_recent(data: bytes) -> Recent:
     """Read what `dump_recent` wrote. Raises HistoryCorrupt."""
     try:
-        return [str(one) for one in orjson.loads(data)["recent"]]
+        members = orjson.loads(data)
+        return Recent([str(one) for one in members["recent"]], [str(one) for one in members["joined"]])
     except (ValueError, KeyError, TypeError) as error:
         raise HistoryCorrupt("The stored usage cannot be read.") from error
 

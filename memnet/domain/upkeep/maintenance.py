@@ -27,17 +27,23 @@ Part = tuple[str, dict[str, Any]]
 
 
 class EntryAction(StrEnum):
-    """Why an entry leaves its section."""
+    """Why an entry leaves its section, or how consolidation changes it there."""
 
     EXPIRED = "expired"
     MERGED = "merged"
     TRIMMED = "trimmed"
     STALE = "stale"
+    CONSOLIDATED = "consolidated"
+    """It is closed: another one says the same."""
+    REWORDED = "reworded"
+    """It stays, with a text that joins it with those that it closed."""
+    PROPOSED = "proposed"
+    """Such a text waits for a confirmation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One entry that leaves its section. `into`: the entry it is merged into, or the pending item it becomes."""
+    """One entry that leaves its section or changes. `into`: the entry it is merged into, or the pending item."""
 
     section: str
     action: EntryAction
@@ -85,7 +91,8 @@ def find_lost(
 ) -> tuple[str, ...]:
     """Return the sections that would lose a durable entry; empty if the plan is safe.
 
-    An entry is safe if it or an equal one remains, is pending, or is among the entries `saved` in events. A change
+    An entry is safe if it or an equal one remains, is pending, or is among the entries `saved` in events; a statement
+    also if it was closed, and names the entry that says it now. A change
     outside of the sections with rules is a loss as well, reported as "".
     """
     profile, binding_id = rules.profile, rules.binding.binding_id
@@ -105,8 +112,17 @@ def find_lost(
 
 def _are_among(found: list[Json], entries: list[Json], rule: SectionUpkeep) -> bool:
     same = {canonical(entry) for entry in found}
-    said = {entry_identity(entry, rule) for entry in found} - {None}
+    said = {entry_identity(entry, rule) for one in found for entry in (one, _reopened(one, rule))} - {None}
     return all(canonical(entry) in same or entry_identity(entry, rule) in said for entry in entries)
+
+
+def _reopened(entry: Json, rule: SectionUpkeep) -> Json:
+    """Return a closed statement that names the entry after it as it was before; any other entry unchanged."""
+    statements = rule.statements
+    if statements is None or not isinstance(entry, dict) or entry.get(statements.replaced_field) is None:
+        return entry
+    members = {statements.until_field, statements.replaced_field}
+    return {name: value for name, value in entry.items() if name not in members}
 
 
 def _without(content: Json, sections: set[str]) -> bytes:
@@ -166,7 +182,7 @@ def _parts(entries: Sequence[Json], rule: SectionUpkeep, room: int) -> Iterator[
     texts: list[str] = []
     held: list[Json] = []
     for entry in entries:
-        text = _text(entry, rule)
+        text = entry_text(entry, rule)
         if texts and not _fits([*texts, text], [*held, entry], room):
             yield _joined(texts), {"entries": held}
             texts, held = [], []
@@ -194,7 +210,7 @@ def _slices(entry: Json) -> Iterator[Part]:
         yield piece, {"entry": sha256_hex(text.encode()), "part": part + 1, "parts": count}
 
 
-def _text(entry: Json, rule: SectionUpkeep) -> str:
+def entry_text(entry: Json, rule: SectionUpkeep) -> str:
     """Return the text of an entry for a digest. That of a closed statement says when it held."""
     text = entry.get(rule.text_field) if isinstance(entry, dict) else entry
     said = text if isinstance(text, str) and text.strip() else canonical(entry).decode()

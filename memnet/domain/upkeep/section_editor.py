@@ -1,5 +1,6 @@
 """A copy of a content that a planner edits; it returns the operations that make the same changes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import itemgetter
@@ -8,9 +9,11 @@ import orjson
 
 from memnet.domain.catalog.catalog import ProtectedSections, WriteRules
 from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.catalog.statement_rules import MERGES
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import PatchMalformed
-from memnet.domain.core.json_patch import Op, pointer
+from memnet.domain.core.json_patch import Op, member_ops, pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import entries_at, is_expired, is_open
 from memnet.domain.upkeep.maintenance import Detail, EntryAction, MaintenancePlan, Step
@@ -25,6 +28,8 @@ class SectionEditor:
     origins: list[int | None]
     is_new: bool = False
     replaced: set[int] = field(default_factory=set)
+    edited: dict[int, dict[str, Json]] = field(default_factory=dict)
+    """By former index, the entry as it was, of those that are changed member by member."""
     removed: set[int] = field(default_factory=set)
 
     def ops(self) -> list[Op]:
@@ -38,6 +43,9 @@ class SectionEditor:
             for origin, entry in placed
             if origin in self.replaced
         ]
+        for origin, entry in placed:
+            if origin in self.edited:
+                ops += member_ops((ROOT, *pointer(self.path), str(origin)), self.edited[origin], entry)
         ops += [{"op": "remove", "path": f"{at}/{origin}"} for origin in sorted(self.removed, reverse=True)]
         return ops + [{"op": "add", "path": f"{at}/-", "value": entry} for origin, entry in placed if origin is None]
 
@@ -94,7 +102,9 @@ class ContentEditor:
     def protected_entries(self, section: str) -> set[bytes]:
         """Return the entries, in canonical form, that a pending item would change or remove; they stay unchanged."""
         items = [item for pending in self.protected.pending for item in entries_at(self.content, pending)]
-        return {entry for item in items for entry in _touched(item, section)}
+        rule, entries = self._rules.get(section), entries_at(self.content, section)
+        merged = [] if rule is None else [entry for item in items for entry in _merged(item, entries, rule)]
+        return {*merged, *(entry for item in items for entry in _touched(item, section))}
 
     def remove(self, section: str, position: int, action: EntryAction, *, into: Json = None, save: bool = True) -> None:
         """Remove an entry; `save`: it is written to an event."""
@@ -114,6 +124,18 @@ class ContentEditor:
         origin = editor.origins[position]
         if origin is not None:
             editor.replaced.add(origin)
+
+    def edit(self, section: str, position: int, value: dict[str, Json], was: dict[str, Json]) -> None:
+        """Change members of an entry, which `was` another one; the history then says which."""
+        editor = self.section(section)
+        editor.entries[position] = value
+        origin = editor.origins[position]
+        if origin is not None and origin not in editor.replaced:
+            editor.edited.setdefault(origin, was)
+
+    def note(self, section: str, action: EntryAction, entry: Json, *, into: Json) -> None:
+        """Report what became of an entry that stays in its section."""
+        self.steps.append(Step(section, action, entry, into))
 
     def expire(self, now: datetime) -> None:
         """Remove expired entries."""
@@ -155,6 +177,15 @@ class ContentEditor:
             kept_for_space=self.kept_for_space,
             content=self.content,
         )
+
+
+def _merged(item: Json, entries: Sequence[Json], rule: SectionUpkeep) -> list[bytes]:
+    """Return the statements of a section that the confirmation of a pending item would close."""
+    target = item.get("target") if isinstance(item, dict) else None
+    ids, path = (item.get(MERGES), target.get("path")) if isinstance(target, dict) else (None, None)
+    if not isinstance(ids, list) or not isinstance(path, str) or not path.startswith(f"/{ROOT}{rule.section}/"):
+        return []
+    return [canonical(entry) for entry in entries if isinstance(entry, dict) and entry.get(rule.id_field) in ids]
 
 
 def _touched(item: Json, section: str) -> list[bytes]:

@@ -1,15 +1,16 @@
 """Read documents: one of them, now or at an earlier time, or the list of a user's documents."""
 
 from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.core.errors import DocumentNotFound, HistoryCorrupt, Unavailable
+from memnet.domain.core.errors import DocumentNotFound
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope, check_identifier, check_path_prefix
 from memnet.domain.core.suggestion import did_you_mean, listed
 from memnet.domain.documents import envelope
-from memnet.domain.documents.envelope import DocumentView, Envelope
-from memnet.domain.history.reconstruction import Moment, VersionAt, parse_moment
-from memnet.ports import Page, StoredBlob
+from memnet.domain.documents.envelope import DocumentView
+from memnet.domain.history.reconstruction import parse_moment
+from memnet.operations.history.find_version import find_version
+from memnet.ports import Page
 from memnet.service import Service
-from memnet.stores import ListedDocument, StoredHistory, read_history
+from memnet.stores import ListedDocument
 
 
 async def get_document(
@@ -36,7 +37,7 @@ async def get_document(
     current = envelope.load(stored.data)
     if current.erased:
         raise _absent(key, actor, service.catalog)
-    return await _version_at(key, stored, parse_moment(as_of, current), service)
+    return (await find_version(key, current, parse_moment(as_of, current), service)).view()
 
 
 def _absent(key: DocumentKey, actor: Actor | None, catalog: Catalog) -> DocumentNotFound:
@@ -49,34 +50,6 @@ def _absent(key: DocumentKey, actor: Actor | None, catalog: Catalog) -> Document
             return DocumentNotFound(param="path", hint=f"To create it, send a PATCH with If-None-Match: *, {names}.")
     known = {binding.place() for _, binding in bindings}
     return DocumentNotFound(param="path", hint=did_you_mean(f"{key.namespace}/{key.path}", known), known=listed(known))
-
-
-async def _version_at(key: DocumentKey, stored: StoredBlob, moment: Moment, service: Service) -> DocumentView:
-    """Return the version from one baseline and the segment after it, up to the record that confirms it."""
-    current = envelope.load(stored.data)
-    history = await service.audit.history(key.scope, current.doc_id)
-    try:
-        begins = _segment_at(moment, current, history)
-        baseline, records = await read_history(key.scope, current, begins, history=history, audit=service.audit)
-        search = VersionAt(moment, current, baseline, begins=history.base)
-        async for record in records:
-            if search.take(record):
-                break
-        return search.view()
-    except HistoryCorrupt:
-        # Unless a retention run has removed records or a baseline meanwhile.
-        if await service.audit.history(key.scope, current.doc_id) == history:
-            raise
-        raise Unavailable(dependency="blob_storage") from None
-
-
-def _segment_at(moment: Moment, current: Envelope, history: StoredHistory) -> int:
-    """Return the segment that the version at the moment is read from: the last that began by then, else the first."""
-    last = current.commit.sequence
-    if isinstance(moment, int):
-        return history.segment_of(min(moment + 1, last)) or history.begins
-    begun = [first for first, started in history.segments.items() if started <= moment and first <= last]
-    return max(begun, default=history.begins)
 
 
 async def list_documents(

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.rules import STRICTEST
-from memnet.domain.core.errors import BindingMismatch, DocumentNotFound, MemnetError, Unavailable
+from memnet.domain.core.claimant import Claimant
+from memnet.domain.core.errors import BindingMismatch, ClaimantNotAccepted, DocumentNotFound, MemnetError, Unavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
@@ -33,6 +34,7 @@ from memnet.domain.documents.write_decision import Decision, decide_deletion, de
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey
 from memnet.operations.catalog import read_schema
+from memnet.operations.documents.claimants import find_codes
 from memnet.operations.documents.outbox import flush_outbox
 from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service
@@ -45,18 +47,27 @@ Decide = Callable[[Envelope | None], Decision]
 T = TypeVar("T")
 
 
-async def patch_document(command: PatchDocument, service: Service) -> WriteResult:
+async def patch_document(command: PatchDocument, service: Service, *, claimant: Claimant | None = None) -> WriteResult:
     """Apply JSON Patch operations to a document exactly once and return the new version.
+
+    The `claimant` makes the statements in the patch: the service writes their code, for which it reads their key.
 
     A document under a newer schema version, which another release wrote, is patched under that version if it is
     proven additive to the binding's.
 
     Raises:
         ProfileNotFound, ProfileForbidden, BindingNotFound, BindingMismatch: The profile does not allow the patch.
+        ClaimantNotAccepted: The binding has no statements with claimants.
+        ClaimantNotFound: The claimant has no memory.
         What `decide_patch` and `commit_change` raise; then nothing has changed.
     """
     named = command.profile_id, command.binding_id, command.actor, command.key
-    service.catalog.governance(*named)  # refuses before anything is read
+    rules = service.catalog.governance(*named)  # refuses before anything is read
+    if claimant is not None:
+        if not rules.profile.takes_claimants(command.binding_id):
+            raise ClaimantNotAccepted(param="/claimant")
+        codes = await find_codes(command.key.scope, {"/claimant": claimant}, service.audit.vault)
+        command = replace(command, claimed_by=codes[claimant.user_id])
 
     def decide(known: Catalog, current: Envelope | None) -> Decision:
         now = to_text(service.clock.now())

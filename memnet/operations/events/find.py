@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from memnet.domain.core.errors import DecryptionFailed, SearchUnavailable, Unavailable
 from memnet.domain.core.scope import UserScope
+from memnet.domain.core.user_item import ItemKey
 from memnet.domain.events.compact_vector import expand
 from memnet.domain.events.event import StoredEvent, load
 from memnet.domain.events.event_search import IndexDocument, IndexKind, IndexQuery, Mode, Vector, matches
@@ -69,6 +70,12 @@ class Read:
     known: Mapping[str, Candidate] = field(default_factory=dict)
     """The candidates of turns that this process has made before."""
     is_complete: bool = True
+    stored: Mapping[ItemKey, frozenset[str]] = field(default_factory=dict)
+    """The messages of snapshots that were read from the storage, or were deleted: what else the index shows of them is
+    out of date.
+    """
+    deleted: frozenset[str] = frozenset()
+    """Events that were deleted, which the index may still show."""
 
     def __contains__(self, key: str) -> bool:
         return key in self.turns or key in self.events
@@ -87,12 +94,17 @@ class Read:
             for key, turn in others.turns.items()
             if (own := self.turns.get(key)) is not None and own.text == turn.text
         }
+        stored, deleted = {**self.stored, **others.stored}, self.deleted | others.deleted
+        turns = {**self.turns, **others.turns, **same}
+        events = {**self.events, **others.events}
         return Read(
-            {**self.turns, **others.turns, **same},
-            {**self.events, **others.events},
+            {key: turn for key, turn in turns.items() if key in stored.get(turn.snapshot, (key,))},
+            {key: event for key, event in events.items() if key not in deleted},
             {**self.vectors, **others.vectors},
             {**{key: one for key, one in self.known.items() if key not in others.turns}, **others.known},
             self.is_complete and others.is_complete,
+            stored,
+            deleted,
         )
 
     def best(self, text: str, most: int) -> "Read":
@@ -231,17 +243,18 @@ async def _unsealed(
 async def read_marked(query: IndexQuery, service: Service) -> Read:
     """Return what is marked and matches the query's filters. Raises VaultUnavailable, Unavailable."""
     wanted = query.wanted()
-    (turns, all_turns), (events, all_events) = await asyncio.gather(
-        _marked_turns(query, service) if IndexKind.TURN in wanted else asyncio.sleep(0, ({}, True)),
-        _marked_events(query, service) if IndexKind.EVENT in wanted else asyncio.sleep(0, ({}, True)),
+    turns, events = await asyncio.gather(
+        _marked_turns(query, service) if IndexKind.TURN in wanted else asyncio.sleep(0, Read()),
+        _marked_events(query, service) if IndexKind.EVENT in wanted else asyncio.sleep(0, Read()),
     )
-    return Read(turns, events, is_complete=all_turns and all_events)
+    return turns.with_others(events)
 
 
-async def _marked_turns(query: IndexQuery, service: Service) -> tuple[dict[str, SearchableTurn], bool]:
+async def _marked_turns(query: IndexQuery, service: Service) -> Read:
     scope = query.scope
     page = await service.turn_marks.list_of(scope, limit=MAX_MARKS)
-    newest = sorted(page.items, key=lambda mark: mark.since, reverse=True)[:MAX_READ]
+    waiting = [mark for mark in page.items if mark.deleted_at is None]
+    newest = sorted(waiting, key=lambda mark: mark.since, reverse=True)[:MAX_READ]
     known = dict(service.turn_marks.cache.find(newest))
     missing = {mark.key: mark for mark in newest if mark.key not in known}
     if missing:
@@ -251,14 +264,18 @@ async def _marked_turns(query: IndexQuery, service: Service) -> tuple[dict[str, 
                 service.turn_marks.cache.remember(missing[key], turns)
     turns = newest_of_each(turn for mark in newest for turn in known.get(mark.key, ()))
     found = {turn.index_key: turn for turn in turns if matches(turn.filtered(), query)}
-    return found, page.next_cursor is None and len(page.items) <= MAX_READ
+    stored = {key: frozenset(turn.index_key for turn in listed) for key, listed in known.items()}
+    stored |= {mark.key: frozenset() for mark in page.items if mark.deleted_at is not None}
+    return Read(found, is_complete=page.next_cursor is None and len(waiting) <= MAX_READ, stored=stored)
 
 
-async def _marked_events(query: IndexQuery, service: Service) -> tuple[dict[str, StoredEvent], bool]:
+async def _marked_events(query: IndexQuery, service: Service) -> Read:
     page = await service.events.list_marked_of_user(query.scope, limit=MAX_MARKS, cursor=None)
     now = service.clock.now()
-    since = {mark.key: mark.since for mark in page.items if not mark.is_settled(now)}
+    deleted = {mark.key for mark in page.items if mark.deleted_at is not None}
+    since = {mark.key: mark.since for mark in page.items if mark.key not in deleted and not mark.is_settled(now)}
     newest = sorted(since, key=lambda key: since[key], reverse=True)[:MAX_EVENTS_READ]
     read = (await read_events(newest, events=service.events)).values()
     found = {one.index_key: one for one in read if one is not None and matches(IndexDocument(one).fields(), query)}
-    return found, page.next_cursor is None and len(since) <= MAX_EVENTS_READ
+    is_complete = page.next_cursor is None and len(since) <= MAX_EVENTS_READ
+    return Read(events=found, is_complete=is_complete, deleted=frozenset(key.index_key for key in deleted))

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -26,14 +27,17 @@ from memnet.domain.replay.turn_mark import TurnMark
 from memnet.domain.sealing import sealing
 from memnet.domain.sealing.sealing import NONCE_BYTES
 from memnet.paging import bounded, pages
+from memnet.ports import IndexMissing
 from memnet.service import Service
 from memnet.stores import KeyRing, index_items, upload_items
 
 SNAPSHOTS = 256
 """The most snapshots whose messages are embedded and uploaded together."""
 PAGE = 1000
+DOCUMENTS = 500
+"""The documents that are deleted together."""
 MARK_LIFETIME = timedelta(hours=1)
-"""A mark without a snapshot that is older belongs to a request that was never acknowledged."""
+"""A mark without a snapshot that is older belongs to a request that was never acknowledged, or to a deleted one."""
 log = logging.getLogger(__name__)
 
 
@@ -78,9 +82,24 @@ async def _work(scope: UserScope, marks: Sequence[TurnMark], report: TurnReport,
     settled = [mark for mark in marks if mark.is_settled(now)]
     await bounded(service.turn_marks.remove, settled)
     report.removed += len(settled)
-    waiting = [mark for mark in marks if mark.confirmed_at is None]
+    deleted = [mark for mark in marks if mark.deleted_at is not None and mark.since < now - MARK_LIFETIME]
+    await bounded(partial(_forget, report=report, service=service), deleted)
+    waiting = [mark for mark in marks if mark.confirmed_at is None and mark.deleted_at is None]
     for start in range(0, len(waiting), SNAPSHOTS):
         await _index(scope, waiting[start : start + SNAPSHOTS], report, service)
+
+
+async def _forget(mark: TurnMark, report: TurnReport, service: Service) -> None:
+    """Take a deleted snapshot out of the index again, as a process that read it before can have indexed it since.
+
+    Then its mark goes; that of one that was stored again is renewed. Raises Unavailable.
+    """
+    if await service.records.read(mark.key) is not None:
+        await service.turn_marks.renew(mark.key)
+        return
+    await unindex_snapshot(mark.key, service)
+    await service.turn_marks.remove(mark)
+    report.removed += 1
 
 
 async def _index(scope: UserScope, marks: Sequence[TurnMark], report: TurnReport, service: Service) -> None:
@@ -100,6 +119,23 @@ async def _index(scope: UserScope, marks: Sequence[TurnMark], report: TurnReport
         return
     report.indexed += len(complete)
     report.postponed += len(indexable) - len(confirmed)
+
+
+async def unindex_snapshot(key: ItemKey, service: Service) -> None:
+    """Take the messages of a snapshot out of every index. Raises Unavailable."""
+    layout = await service.search.register.recent()
+    for version in layout.versions if layout else ():
+        await delete_documents(version.name, key, service)
+
+
+async def delete_documents(name: str, key: ItemKey, service: Service) -> None:
+    """Delete the messages of a snapshot from an index. Raises Unavailable."""
+    own = {"tenant_id": key.scope.tenant_id, "user_id": key.scope.user_id, "snapshot": key.blob_name}
+    after = None
+    with suppress(IndexMissing):
+        while found := await service.search.index.list_turns(name, own, limit=DOCUMENTS, after=after):
+            await service.search.index.delete(name, [one.key for one in found])
+            after = found[-1].key
 
 
 async def upload_turns(

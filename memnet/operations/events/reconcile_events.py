@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from memnet.domain.core.canonical_json import sha256_hex
@@ -41,10 +41,15 @@ async def reconcile_events(service: Service) -> ReconcileReport:
     async for markers in pages(service.events.list_marked):
         now = service.clock.now()
         await bounded(service.events.remove, [mark for mark in markers if mark.is_settled(now)])
-        waiting = [mark for mark in markers if mark.confirmed_at is None]
+        waiting = [mark for mark in markers if mark.confirmed_at is None and not _is_kept(mark, now)]
         report.marked += len(waiting)
         await _repair(waiting, report, service)
     return report
+
+
+def _is_kept(mark: Marked, now: datetime) -> bool:
+    """Return whether the marker of a deleted event stays, because the index may still show the event."""
+    return mark.deleted_at is not None and mark.since >= now - MARKER_LIFETIME
 
 
 async def _repair(marks: Sequence[Marked], report: ReconcileReport, service: Service) -> None:

@@ -10,9 +10,9 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.index_layout import IndexVersion
 from memnet.domain.replay.searchable_turn import SearchableTurn, is_searchable
-from memnet.operations.events.index_turns import read_turns, upload_turns
+from memnet.operations.events.index_turns import delete_documents, read_turns, upload_turns
 from memnet.paging import bounded, rows
-from memnet.ports import IndexedTurn, IndexMissing
+from memnet.ports import IndexedTurn
 from memnet.service import Service
 from memnet.stores import item_of, unindex
 
@@ -130,7 +130,7 @@ async def unindex_snapshots(keys: Sequence[ItemKey], service: Service) -> list[I
     layout = await service.search.register.recent()
     for version in layout.versions if layout else ():
         for key in free:
-            await _delete_documents(version.name, key, service)
+            await delete_documents(version.name, key, service)
     for _, conversation in groupby(sorted(free, key=lambda key: key.name), key=_conversation):
         for key in await _sharing(list(conversation), service):
             with suppress(ErasureRunning):
@@ -138,13 +138,14 @@ async def unindex_snapshots(keys: Sequence[ItemKey], service: Service) -> list[I
     return free
 
 
-async def _delete_documents(name: str, key: ItemKey, service: Service) -> None:
-    own = {"tenant_id": key.scope.tenant_id, "user_id": key.scope.user_id, "snapshot": key.blob_name}
-    after = None
-    with suppress(IndexMissing):
-        while found := await service.search.index.list_turns(name, own, limit=DOCUMENTS, after=after):
-            await service.search.index.delete(name, [one.key for one in found])
-            after = found[-1].key
+async def renew_sharing(key: ItemKey, service: Service) -> None:
+    """Have the other snapshots of a deleted one's conversation indexed again: they can hold messages of it.
+
+    Raises ErasureRunning, Unavailable.
+    """
+    listing = partial(service.records.list_snapshots, key.scope, _conversation(key)[1])
+    others = [one async for one in rows(listing) if one != key]
+    await bounded(service.turn_marks.renew, others)
 
 
 async def _sharing(keys: Sequence[ItemKey], service: Service) -> list[ItemKey]:

@@ -1,5 +1,6 @@
 """List, retry and discard conflicts."""
 
+import asyncio
 import logging
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,11 +27,14 @@ from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.commands import WriteResult
 from memnet.domain.documents.sensitive import check_remarks
+from memnet.domain.governance.withdrawn import Fate, PlannedItem, WithdrawnKind
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, conflict_key
 from memnet.domain.replay.proposal import ConflictDetails, Request, next_attempt
+from memnet.operations.governance.withdrawn_jobs import remove_conflict
+from memnet.operations.replay.closed_sources import read_closed
 from memnet.operations.replay.jobs import send_job, unmark_job
-from memnet.operations.replay.replays import Rejected, rebase_proposal, try_proposal
+from memnet.operations.replay.proposals import Rejected, rebase_proposal, try_proposal
 from memnet.paging import bounded, retry_conflicts
 from memnet.ports import Page, StoreConflict
 from memnet.service import Service
@@ -184,8 +188,15 @@ async def attempt_conflict(job: Job, service: Service, *, attempt: int | None) -
 
 async def _attempt(job: Job, attempt: int | None, service: Service) -> Conflict:
     """Raises StoreConflict after a write by another worker, or an own write that was applied unseen."""
-    loaded = await read_conflict(job.scope, job.job_id, vault=service.vault)
+    loaded, closed = await asyncio.gather(
+        read_conflict(job.scope, job.job_id, vault=service.vault), read_closed(job.scope, service.records)
+    )
     conflict = loaded.conflict
+    withdrawal = closed.find_cited(conflict.evidence)
+    if withdrawal is not None:
+        item = PlannedItem(WithdrawnKind.CONFLICT, conflict.conflict_id, Fate.REMOVE)
+        await remove_conflict(job.scope, item, withdrawal, service)
+        raise ConflictNotFound
     due = attempt is None or (attempt == conflict.retry_number and conflict.next_attempt_at is not None)
     if conflict.status is not ConflictStatus.OPEN or not due:
         return conflict

@@ -1,4 +1,4 @@
-"""Get and list replays, and retry them; find, send and unmark the jobs of replays and conflicts."""
+"""Get and list replays, and retry them; find, send and unmark the jobs of users."""
 
 import logging
 from contextlib import suppress
@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from memnet.domain.core.errors import ProfileNotFound, ReplayNotFound, Unavailable
+from memnet.domain.core.errors import ProfileNotFound, ReplayNotFound, SourceRetracted, Unavailable
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.governance import retraction as retractions
+from memnet.domain.governance.retraction import retraction_key
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import conflict_key
@@ -59,6 +61,10 @@ async def find_due_job(job: Job, service: Service) -> DueJob | None:
         if conflict is None or conflict.next_attempt_at is None:
             return None
         return DueJob(conflict.retry_number, from_text(conflict.next_attempt_at))
+    if job.kind is JobKind.RETRACTION:
+        stored = await service.records.read(retraction_key(job.scope, job.job_id))
+        retraction = retractions.load(stored.data) if stored else None
+        return None if retraction is None or not retraction.is_running else DueJob(retraction.attempts, None)
     return DueJob(0, None)
 
 
@@ -118,7 +124,7 @@ async def retry_replay(scope: UserScope, replay_id: str, service: Service) -> Re
     """Mark the job of a failed replay, queue the replay, and send the job; any other replay stays unchanged.
 
     If another replay has taken its turn, that one is retried first. Raises InvalidIdentifier, ReplayNotFound,
-    HistoryCorrupt, ErasureRunning, Unavailable.
+    HistoryCorrupt, ErasureRunning, Unavailable; SourceRetracted: what it rests on was taken back.
     """
     job = Job(JobKind.REPLAY, scope.tenant_id, scope.user_id, replay_id)
 
@@ -127,11 +133,13 @@ async def retry_replay(scope: UserScope, replay_id: str, service: Service) -> Re
         if stored is None:
             raise ReplayNotFound()
         replay = replays.load(stored.data)
+        if replay.status is ReplayStatus.RETRACTED:
+            raise SourceRetracted(retraction_id=replay.retracted_by)
         if replay.status is not ReplayStatus.FAILED:
             return replay, False
         if replay.covered_by is not None:
-            # A worker finds out if it is gone, or does not contain the turn.
-            with suppress(ReplayNotFound):
+            # A worker finds out if it is gone, was taken back, or does not contain the turn.
+            with suppress(ReplayNotFound, SourceRetracted):
                 await retry_replay(scope, replay.covered_by, service)
         await service.marks.mark(job)
         replay = replay.requeue(service.clock.now())

@@ -6,14 +6,8 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.core.access import Role
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import (
-    BindingNotFound,
-    DocumentExists,
-    DocumentNotFound,
-    ETagMismatch,
     EventExists,
     MemnetError,
     ReplayNotFound,
@@ -21,30 +15,34 @@ from memnet.domain.core.errors import (
 )
 from memnet.domain.core.job import Job
 from memnet.domain.core.metric import EXTRACTIONS
-from memnet.domain.core.scope import Actor, Json, StorageETag
-from memnet.domain.documents import envelope
-from memnet.domain.documents.commands import WriteResult
-from memnet.domain.documents.rebase import ABSENT, ConflictCause, RebaseConflict, Rebased, rebase
+from memnet.domain.core.scope import Json, StorageETag
+from memnet.domain.documents.rebase import Rebased
 from memnet.domain.events.event import Event
 from memnet.domain.governance.waiting import WaitingKind
-from memnet.domain.replay import conflict as conflicts
+from memnet.domain.governance.withdrawn import Withdrawal
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay import replay_plan
-from memnet.domain.replay.conflict import BACKOFF, Versions, conflict_id, new_conflict
+from memnet.domain.replay.conflict import conflict_id
 from memnet.domain.replay.proposal import (
     ConflictDetails,
-    Proposal,
-    RebaseResult,
-    Request,
-    command,
     next_attempt,
 )
 from memnet.domain.replay.replay import PatchResult, PatchStatus, Replay, ReplayStatus, replay_key
 from memnet.domain.replay.replay_plan import PlannedPatch, ReplayPlan
-from memnet.operations.documents.write import patch_document
 from memnet.operations.events.write_event import write_event
+from memnet.operations.governance.withdrawn_items import withdraw_items
+from memnet.operations.replay.closed_sources import read_closed
 from memnet.operations.replay.extraction import plan_replay
-from memnet.operations.replay.jobs import drop_unanswered, send_job, unmark_job
+from memnet.operations.replay.jobs import drop_unanswered, unmark_job
+from memnet.operations.replay.proposals import (
+    REJECTIONS,
+    LostRace,
+    Rejected,
+    create_conflict,
+    rebase_proposal,
+    try_proposal,
+    worker,
+)
 from memnet.operations.replay.taking import end_one, end_taken, find_untaken
 from memnet.operations.replay.turn_usage import count_usage
 from memnet.operations.replay.waiting_turns import waits
@@ -57,47 +55,6 @@ MAX_REBASES = 1
 """A race that is lost after so many rebases is a conflict."""
 MAX_ROUNDS = 64
 """The reads of the record by one call. Each further one follows a write by another worker."""
-REJECTIONS = frozenset(
-    {
-        ErrorCode.MALFORMED_REQUEST,
-        ErrorCode.INVALID_IDENTIFIER,
-        ErrorCode.PATCH_MALFORMED,
-        ErrorCode.PROPOSER_CANNOT_CONFIRM,
-        ErrorCode.BINDING_MISMATCH,
-        ErrorCode.IDEMPOTENCY_KEY_REUSED,
-        ErrorCode.PATCH_NOT_APPLICABLE,
-        ErrorCode.PATCH_TEST_FAILED,
-        ErrorCode.PATH_NOT_WRITABLE,
-        ErrorCode.FIELD_DENIED,
-        ErrorCode.SCHEMA_VIOLATION,
-        ErrorCode.LIMIT_EXCEEDED,
-        ErrorCode.CONFIDENCE_TOO_LOW,
-        ErrorCode.EVIDENCE_REQUIRED,
-        ErrorCode.ENTRY_EXPIRED,
-        ErrorCode.PENDING_ITEM_INVALID,
-        ErrorCode.STATEMENT_CONTRADICTED,
-    }
-)
-"""Failures of the patch itself. Every other failure is one of the service or the profile, and is raised."""
-
-
-@dataclass(frozen=True, slots=True)
-class LostRace:
-    """Another writer was first. The request was not applied and never will be."""
-
-    code: ErrorCode
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """The current document refuses the patch. The request was not applied."""
-
-    error: MemnetError
-
-    @property
-    def reason(self) -> str:
-        """The code and the message, without content."""
-        return f"{self.error.code.value}: {self.error.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +70,8 @@ async def replay_snapshot(job: Job, service: Service) -> Replay:
     """Do the remaining work of a replay and return its record; a finished one is returned unchanged.
 
     A replay of a turn takes all turns of its conversation that no replay has taken. It stays queued while the
-    conversation is not silent or the day's budget is spent; one whose turn is taken ends as its taker does.
+    conversation is not silent or the day's budget is spent; one whose turn is taken ends as its taker does. One of a
+    closed source ends as retracted: the source is looked up when it is started, and again after a model has extracted.
 
     One conditional write stores the plan before anything is applied. Each request is stored before it is sent. So after
     a crash, or with two workers, the same requests are sent again under the same keys.
@@ -133,12 +91,33 @@ async def replay_snapshot(job: Job, service: Service) -> Replay:
     try:
         replay = await retry_conflicts(step, attempts=MAX_ROUNDS)
     except SnapshotNotFound:
-        await drop_unanswered(job, service)
-        raise
+        ended = await _read_retracted(job, service)
+        if ended is None:
+            await drop_unanswered(job, service)
+            raise
+        replay = ended
     if replay.finished:
         await end_taken(replay, service)
+        await _take_out(replay, service)
         await unmark_job(job, service)
     return replay
+
+
+async def _read_retracted(job: Job, service: Service) -> Replay | None:
+    """Return the replay if a retraction has closed it, which it does before it deletes the snapshot."""
+    stored = await service.records.read(replay_key(job.scope, job.job_id))
+    replay = replays.load(stored.data) if stored else None
+    return replay if replay is not None and replay.status is ReplayStatus.RETRACTED else None
+
+
+async def _take_out(replay: Replay, service: Service) -> None:
+    """Have a retraction take out what reached the storage after it has closed the source of this replay."""
+    if replay.status is not ReplayStatus.RETRACTED:
+        return
+    closed = await read_closed(replay.scope, service.records)
+    for withdrawal in closed:
+        if withdrawal.retraction_id == replay.retracted_by:
+            await withdraw_items(replay.scope, withdrawal, service)
 
 
 async def fail_replay(job: Job, reason: str, service: Service) -> Replay | None:
@@ -180,7 +159,25 @@ async def _continue(job: Job, service: Service, *, starts: bool) -> Replay:
         if started is None:
             return replay
         replay, tag = started
-    return await _apply(await _plan(replay, tag, service), service)
+    closed = await read_closed(job.scope, service.records)
+    withdrawal = closed.find(replay)
+    if withdrawal is not None:
+        return await _retract(replay, tag, withdrawal, service)
+    loaded = await _plan(replay, tag, service)
+    if loaded.replay is not replay:
+        # A source that was closed while a model extracted.
+        closed = await read_closed(job.scope, service.records)
+    withdrawal = closed.find(loaded.replay, loaded.plan)
+    if withdrawal is not None:
+        return await _retract(loaded.replay, loaded.tag, withdrawal, service)
+    return await _apply(loaded, service)
+
+
+async def _retract(replay: Replay, tag: StorageETag, withdrawal: Withdrawal, service: Service) -> Replay:
+    """End a replay of a closed source; nothing of its plan is written."""
+    replay = replay.retract(withdrawal.retraction_id, service.clock.now())
+    await _write(replay, tag, service)
+    return replay
 
 
 async def _apply(loaded: _LoadedReplay, service: Service) -> Replay:
@@ -319,77 +316,3 @@ async def _sealed(replay: Replay, plan: ReplayPlan, service: Service) -> Json:
 
 async def _write(replay: Replay, tag: StorageETag, service: Service) -> StorageETag:
     return await service.records.write(replay.key, replays.dump(replay), replaces=tag)
-
-
-def worker(service: Service) -> Actor:
-    """Return the actor of all writes of replays."""
-    return Actor(service.worker_principal, frozenset({Role.REPLAY}))
-
-
-async def try_proposal(
-    proposal: Proposal, request: Request, service: Service, *, dry_run: bool = False
-) -> WriteResult | LostRace | Rejected:
-    """Patch the document, exactly once however often this is called, and return the outcome.
-
-    A dry run applies nothing; its result says whether the request was applied before (`replayed`).
-
-    Raises:
-        ProfileNotFound, BindingNotFound: Another release may have them.
-        Unavailable: The outcome is unknown.
-        ProfileForbidden, HistoryCorrupt, ErasureRunning, CatalogConflict, VaultUnavailable.
-    """
-    try:
-        return await patch_document(command(proposal, request, worker(service), dry_run=dry_run), service)
-    except (ETagMismatch, DocumentExists, DocumentNotFound) as error:
-        return LostRace(error.code)
-    except MemnetError as error:
-        if error.code not in REJECTIONS:
-            raise
-        return Rejected(error)
-
-
-async def rebase_proposal(proposal: Proposal, service: Service) -> RebaseResult:
-    """Rebase the proposed operations from the version they were proposed on to the current one.
-
-    A document that does not exist has the binding's initial content. Raises ProfileNotFound, BindingNotFound,
-    HistoryCorrupt, Unavailable.
-    """
-    profile = service.catalog.profile(proposal.profile_id)
-    stored = await service.documents.get(proposal.key)
-    current = envelope.load(stored.data) if stored else None
-    if current is not None and not current.deleted:
-        etag, content = current.commit.etag, current.content
-    elif proposal.base_etag is not None:
-        # Deleted since: creating it again would restore what somebody deleted.
-        return RebaseResult(None, None, RebaseConflict(0, "", ConflictCause.GONE, proposal.base, ABSENT))
-    else:
-        binding = profile.binding(proposal.binding_id)
-        if binding is None:
-            raise BindingNotFound
-        etag, content = None, binding.initial_content or {}
-    rules = profile.upkeep_rules.get(proposal.binding_id, ())
-    return RebaseResult(etag, content, rebase(proposal.ops, proposal.base, content, rules))
-
-
-async def create_conflict(proposal: Proposal, details: ConflictDetails, service: Service, *, rebases: int) -> None:
-    """Mark the job, create the record, send the job; an existing record stays unchanged.
-
-    `rebases` is the number of the proposal's last request. The same call again completes the work. Raises
-    DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable.
-    """
-    now = service.clock.now()
-    conflict = new_conflict(proposal, details, rebases, now)
-    if await service.records.read(conflict.key) is not None:
-        return
-    await service.marks.mark(conflict.job)
-    await service.waiting.mark(proposal.key.scope, WaitingKind.CONFLICT, conflict.conflict_id)
-    sealed = await KeyRing(service.vault).seal(conflict.key, Versions(proposal, details).dump())
-    conflict = replace(conflict, sealed=orjson.loads(sealed))
-    try:
-        await service.records.write(conflict.key, conflicts.dump(conflict), replaces=None)
-    except StoreConflict:
-        # Written by another worker, or by this write unseen: the marker has the job sent in any case.
-        return
-    if not await send_job(conflict.job, attempt=conflict.retry_number, due=now + BACKOFF[0], queue=service.queue):
-        # Marked again: an old marker may have been removed before there was a record.
-        await service.marks.mark(conflict.job)

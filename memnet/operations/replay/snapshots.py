@@ -14,6 +14,7 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, new_replay, replay_key
 from memnet.domain.replay.searchable_turn import is_searchable
 from memnet.domain.replay.snapshot import Conversation, Snapshot, access_of, load, snapshot_key, take
+from memnet.operations.replay.closed_sources import check_open, read_closed
 from memnet.operations.replay.jobs import send_job
 from memnet.paging import bounded, retry_conflicts
 from memnet.ports import MessageQueue, Page, StoreConflict, StoredBlob
@@ -57,17 +58,20 @@ async def store_snapshot(
 
     Raises:
         SnapshotExists: Another conversation has this id.
+        SourceRetracted: The conversation, this snapshot or a message of it was taken back; nothing is stored.
         ProfileNotFound, ProfileForbidden, InvalidIdentifier, DecryptionFailed, HistoryCorrupt, ErasureRunning,
         VaultUnavailable, Unavailable.
     """
     profile = service.catalog.permitted(conversation.profile_id, actor)
     snapshot = take(conversation, scope, conversation_id, actor.principal, profile)
     result = StoredSnapshot(snapshot.snapshot_id, snapshot.uri, snapshot.replay_id, queued=False, replayed=True)
-    stored, known, checked = await asyncio.gather(
+    stored, known, checked, closed = await asyncio.gather(
         service.records.read(snapshot.key),
         service.records.read(replay_key(scope, snapshot.replay_id)),
         service.records.check_to_write(scope),
+        read_closed(scope, service.records),
     )
+    check_open(closed, [snapshot], service.clock.now())
     if stored is not None:
         await _check_same(snapshot, stored, service.vault)
         if known is not None and is_done(replays.load(known.data)):

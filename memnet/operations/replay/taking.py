@@ -17,7 +17,7 @@ from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay import snapshot as snapshots
 from memnet.domain.replay.material import Material, combine
-from memnet.domain.replay.replay import Replay, replay_key
+from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
 from memnet.domain.replay.snapshot import Snapshot, snapshot_key
 from memnet.operations.replay.jobs import unmark_job
 from memnet.operations.replay.silence import read_replay, rules_of, unfinished_replays
@@ -103,8 +103,9 @@ async def end_taken(taker: Replay, service: Service) -> None:
 async def end_one(job: Job, taker_id: str, taker: Replay | None, service: Service) -> Replay | None:
     """End the replay of a job as the ended one that has taken its turn, and return it; None if there is none.
 
-    A taker that is gone, or whose plan does not contain the turn, releases it: it is replayed on its own. A replay that
-    the taker has not taken stays unchanged. Raises HistoryCorrupt, Unavailable.
+    A taker that is gone or retracted, or whose plan does not contain the turn, releases it: it is replayed on its own.
+    A replay that the taker has not taken, and one that was retracted, stay unchanged. Raises HistoryCorrupt,
+    Unavailable.
     """
 
     async def end() -> Replay | None:
@@ -114,8 +115,11 @@ async def end_one(job: Job, taker_id: str, taker: Replay | None, service: Servic
             return found
         if taker is not None and found.status is taker.status:
             return found
+        is_retracted = taker is not None and taker.status is ReplayStatus.RETRACTED
+        if found.status is ReplayStatus.RETRACTED or (is_retracted and found.finished):
+            return found
         now = service.clock.now()
-        is_contained = taker is not None and job.job_id in taker.covers
+        is_contained = taker is not None and job.job_id in taker.covers and not is_retracted
         found = found.end_as(taker, now) if taker is not None and is_contained else found.release(now)
         await service.records.write(found.key, replays.dump(found), replaces=stored.storage_etag)
         return found
@@ -140,7 +144,7 @@ async def load_material(replay: Replay, service: Service) -> tuple[Material, Seq
 
 async def read_own_snapshot(replay: Replay, vault: Vault) -> Snapshot:
     """Unseal the snapshot of a replay. Raises SnapshotNotFound, DecryptionFailed, VaultUnavailable, Unavailable."""
-    snapshot = await _unseal(snapshot_key(replay.scope, replay.conversation_id, replay.snapshot_id), vault)
+    snapshot = await unseal_snapshot(snapshot_key(replay.scope, replay.conversation_id, replay.snapshot_id), vault)
     if snapshot is None:
         raise SnapshotNotFound()
     if snapshot.replay_id != replay.replay_id or snapshot.profile_id != replay.profile_id:
@@ -158,14 +162,15 @@ async def _read_earlier(own: Snapshot, but: set[str], service: Service) -> Seque
     async def read(key: ItemKey) -> Snapshot | None:
         # It only gives context: without it the turn is still replayed.
         with suppress(DecryptionFailed):
-            return await _unseal(key, service.vault)
+            return await unseal_snapshot(key, service.vault)
         return None
 
     found = filter(None, await bounded(read, keys))
     return [one for one in found if (one.profile_id, one.service_id) == (own.profile_id, own.service_id)]
 
 
-async def _unseal(key: ItemKey, vault: Vault) -> Snapshot | None:
+async def unseal_snapshot(key: ItemKey, vault: Vault) -> Snapshot | None:
+    """Return a stored snapshot, or None if there is none. Raises DecryptionFailed, VaultUnavailable, Unavailable."""
     stored = await vault.records.read(key)
     return None if stored is None else snapshots.load(key.scope, await KeyRing(vault).unseal(key, stored.data))
 

@@ -8,7 +8,9 @@ from functools import partial
 
 import orjson
 
+from memnet.domain.catalog.turn_rules import TurnGates
 from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.replay import turn_gates
 from memnet.domain.replay import usage as usages
@@ -16,7 +18,7 @@ from memnet.domain.replay.injected_memory import strip_messages
 from memnet.domain.replay.material import Material
 from memnet.domain.replay.replay import Replay
 from memnet.domain.replay.turn_gates import Skipped
-from memnet.domain.replay.usage import Usage, usage_key
+from memnet.domain.replay.usage import Recent, Usage, usage_key
 from memnet.operations.replay.silence import rules_of
 from memnet.paging import retry_conflicts
 from memnet.service import Service
@@ -43,8 +45,8 @@ async def check_gates(replay: Replay, material: Material, service: Service) -> G
         return GateResult(skipped)
     taken = material.taken(messages)
     said = turn_gates.fingerprints(taken)
-    recent = await _recent(await _read(replay, service), service.vault)
-    skipped = turn_gates.said_lately(said, recent, gates)
+    recent = await _recent(await read_usage(replay.scope, service), service.vault)
+    skipped = turn_gates.said_lately(said, recent.texts, gates)
     if skipped is None:
         earlier = [message for message in messages if message.message_id in material.earlier]
         similar = await _similarities(turn_gates.own_words(taken), turn_gates.own_words(earlier), service)
@@ -60,8 +62,12 @@ async def find_exhausted(replay: Replay, service: Service) -> str | None:
     gates = rules_of(replay, service).gates
     if service.models is None or (gates.replays_per_day is None and gates.model_tokens_per_day is None):
         return None
-    spent = (await _read(replay, service)).spent(_day(service.clock.now()), without=replay.replay_id)
-    return turn_gates.over_budget(spent, gates)
+    return is_exhausted(await read_usage(replay.scope, service), gates, service, without=replay.replay_id)
+
+
+def is_exhausted(usage: Usage, gates: TurnGates, service: Service, *, without: str = "") -> str | None:
+    """Return which limit of the day (L4) a user has reached, if one is; the replay `without` does not count."""
+    return turn_gates.over_budget(usage.spent(_day(service.clock.now()), without=without), gates)
 
 
 async def find_next_budget(replay: Replay, service: Service) -> datetime | None:
@@ -85,34 +91,58 @@ async def count_usage(replay: Replay, said: Sequence[str], service: Service) -> 
     tokens = replay.model_tokens if is_limited else None
     if replay.planned_at is None or (tokens is None and not said):
         return
-    await retry_conflicts(partial(_count, replay, replay.planned_at, tokens, said, service))
+    counted = None if tokens is None else (_day(from_text(replay.planned_at)), replay.replay_id, tokens)
+    await _count(replay.scope, counted, Recent(texts=said), service)
 
 
-async def _count(replay: Replay, planned_at: str, tokens: int | None, said: Sequence[str], service: Service) -> None:
+async def count_call(scope: UserScope, call_id: str, tokens: int, service: Service) -> None:
+    """Count the tokens of a model call that belongs to no replay, as if it were one of today.
+
+    Raises HistoryCorrupt, ErasureRunning, Unavailable.
+    """
+    await _count(scope, (_day(service.clock.now()), call_id, tokens), Recent(), service)
+
+
+async def find_joined(usage: Usage, service: Service) -> Sequence[str]:
+    """Return the keys of the statements that a model was asked to join last. Raises DecryptionFailed, Unavailable."""
+    return (await _recent(usage, service.vault)).joined
+
+
+async def remember_joined(scope: UserScope, keys: Sequence[str], service: Service) -> None:
+    """Remember that a model was asked to join statements. Raises as `count_usage` does."""
+    await _count(scope, None, Recent(joined=keys), service)
+
+
+async def read_usage(scope: UserScope, service: Service) -> Usage:
+    """Return the usage of a user. Raises HistoryCorrupt, Unavailable."""
+    stored = await service.records.read(usage_key(scope))
+    return usages.load(stored.data) if stored else usages.new_usage(scope, service.clock.now())
+
+
+async def _count(scope: UserScope, counted: tuple[str, str, int] | None, new: Recent, service: Service) -> None:
+    await retry_conflicts(partial(_write, scope, counted, new, service))
+
+
+async def _write(scope: UserScope, counted: tuple[str, str, int] | None, new: Recent, service: Service) -> None:
     """Raises StoreConflict after a write by another worker."""
-    key = usage_key(replay.scope)
+    key, now = usage_key(scope), service.clock.now()
     stored = await service.records.read(key)
-    now = service.clock.now()
-    before = usages.load(stored.data) if stored else usages.new_usage(replay.scope, now)
-    usage = before if tokens is None else before.count(_day(from_text(planned_at)), replay.replay_id, tokens)
-    if said:
+    before = usages.load(stored.data) if stored else usages.new_usage(scope, now)
+    usage = before if counted is None else before.count(*counted)
+    if new.texts or new.joined:
         recent = await _recent(before, service.vault)
-        if not set(said) <= set(recent):
-            sealed = await KeyRing(service.vault).seal(key, usages.dump_recent(usages.remember(recent, said)))
+        if not (set(new.texts) <= set(recent.texts) and set(new.joined) <= set(recent.joined)):
+            known = Recent(usages.remember(recent.texts, new.texts), usages.remember(recent.joined, new.joined))
+            sealed = await KeyRing(service.vault).seal(key, usages.dump_recent(known))
             usage = replace(usage, sealed=orjson.loads(sealed))
     if usage != before:
         data = usages.dump(replace(usage, updated_at=to_text(now)))
         await service.records.write(key, data, replaces=stored.storage_etag if stored else None)
 
 
-async def _read(replay: Replay, service: Service) -> Usage:
-    stored = await service.records.read(usage_key(replay.scope))
-    return usages.load(stored.data) if stored else usages.new_usage(replay.scope, service.clock.now())
-
-
-async def _recent(usage: Usage, vault: Vault) -> Sequence[str]:
+async def _recent(usage: Usage, vault: Vault) -> Recent:
     if usage.sealed is None:
-        return ()
+        return Recent()
     return usages.load_recent(await KeyRing(vault).unseal(usage.key, orjson.dumps(usage.sealed)))
 
 

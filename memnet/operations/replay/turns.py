@@ -8,8 +8,16 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.turn_rules import TurnRules
-from memnet.domain.core.errors import LimitExceeded, ReplayNotFound, SnapshotExists, TurnsNotAccepted, Unavailable
+from memnet.domain.core.errors import (
+    ClaimantNotAccepted,
+    LimitExceeded,
+    ReplayNotFound,
+    SnapshotExists,
+    TurnsNotAccepted,
+    Unavailable,
+)
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor, StorageETag, UserScope
 from memnet.domain.core.user_item import ItemKey
@@ -19,6 +27,8 @@ from memnet.domain.replay.replay import Replay, ReplayStatus, new_replay
 from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.replay.turn import Turn, Turns, take_turn, taken_again
 from memnet.domain.sealing.sealing import DataKey
+from memnet.operations.documents.claimants import find_codes
+from memnet.operations.replay.closed_sources import check_open, read_closed
 from memnet.operations.replay.jobs import retry_replay, send_job, unmark_job
 from memnet.operations.replay.snapshots import is_done, renew_snapshot
 from memnet.operations.replay.waiting_for_replays import wait_for_replays
@@ -89,8 +99,11 @@ async def store_turns(
 
     Raises:
         TurnsNotAccepted: The profile has no rules for turns.
+        ClaimantNotAccepted: The profile has no statements with claimants.
+        ClaimantNotFound: A claimant has no memory; nothing is stored.
         LimitExceeded, QuotaExceeded: The user's turns of a minute are used up; nothing is stored.
         SnapshotExists: Another turn or conversation has the id of a turn. The other turns are stored.
+        SourceRetracted: The conversation, a turn or a message of it was taken back; nothing is stored.
         ProfileNotFound, ProfileForbidden, InvalidIdentifier, DecryptionFailed, HistoryCorrupt, ErasureRunning,
         VaultUnavailable, Unavailable.
     """
@@ -100,9 +113,16 @@ async def store_turns(
         raise TurnsNotAccepted(param="/profile_id")
     await _count(scope, body, rules, service)
     now = service.clock.now()
-    taken = [take_turn(turn, scope, conversation_id, actor.principal, profile, now=now) for turn in body.turns]
+    codes = await _codes(scope, body, profile, service)
+    taken = [
+        take_turn(turn, scope, conversation_id, actor.principal, profile, now=now, claimed_by=code)
+        for turn, code in zip(body.turns, codes, strict=True)
+    ]
     ring = KeyRing(service.vault)
-    checked, known_key = await asyncio.gather(service.records.check_to_write(scope), ring.find_current(scope))
+    checked, known_key, closed = await asyncio.gather(
+        service.records.check_to_write(scope), ring.find_current(scope), read_closed(scope, service.records)
+    )
+    check_open(closed, taken, now)
     data_key = known_key or await ring.get_or_create(scope, checked=checked)
     due = now + timedelta(seconds=rules.quiet_seconds) if rules.quiet_seconds else None
     wave = _Wave(service, checked, data_key, rules.searchable, now, due)
@@ -114,6 +134,17 @@ async def store_turns(
         ended = await wait_for_replays(scope, [one.replay_id for one in turns], wait_seconds, service, draining)
         turns = [replace(one, replay=ended.get(one.replay_id)) for one in turns]
     return StoredTurns(turns, replayed=not any(one.created for one in outcomes))
+
+
+async def _codes(scope: UserScope, body: Turns, profile: Profile, service: Service) -> list[str | None]:
+    """Return the code of each turn's claimant. Raises ClaimantNotAccepted, ClaimantNotFound."""
+    named = {f"/turns/{at}/claimant": one for at, turn in enumerate(body.turns) if (one := turn.claimant) is not None}
+    if not named:
+        return [None] * len(body.turns)
+    if not any(profile.takes_claimants(binding.binding_id) for binding in profile.document_bindings):
+        raise ClaimantNotAccepted(param=next(iter(named)))
+    codes = await find_codes(scope, named, service.vault)
+    return [None if turn.claimant is None else codes[turn.claimant.user_id] for turn in body.turns]
 
 
 async def _count(scope: UserScope, body: Turns, rules: TurnRules, service: Service) -> None:

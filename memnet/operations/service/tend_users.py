@@ -12,6 +12,7 @@ from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.upkeep.freshness import next_refresh
 from memnet.domain.upkeep.maintenance import profiles_maintaining
 from memnet.domain.upkeep.marks import day_after, due_mark
+from memnet.operations.consolidation import consolidate_document
 from memnet.operations.documents.outbox import sweep_documents
 from memnet.operations.governance.retention import apply_retention
 from memnet.operations.history.sign_checkpoints import Signed, sign_checkpoint
@@ -32,9 +33,9 @@ log = logging.getLogger(__name__)
 async def tend_user(scope: UserScope, service: Service, *, since: str = "") -> Counter[str]:
     """Do what follows from the changes of a user at `since` or later, and return the counts of it.
 
-    Appends the audit records that crashed writers left, compacts the documents, signs a checkpoint, and creates a due
-    mark for tomorrow: `apply_due` then finds out when something of the user expires. Safe with concurrent writers and
-    runs. Raises ErasureRunning, TenantEnded, VaultUnavailable, CatalogConflict, Unavailable.
+    Appends the audit records that crashed writers left, compacts and consolidates the documents, signs a checkpoint,
+    and creates a due mark for tomorrow: `apply_due` then finds out when something of the user expires. Safe with
+    concurrent writers and runs. Raises ErasureRunning, TenantEnded, VaultUnavailable, CatalogConflict, Unavailable.
     """
     listed = await _documents(scope, service)
     if not listed and not await service.upkeep.has_data(scope):
@@ -71,11 +72,12 @@ async def apply_due(scope: UserScope, service: Service) -> Counter[str]:
 
 
 async def _follow_up(scope: UserScope, listed: Sequence[ListedDocument], service: Service) -> Counter[str]:
-    """Append records, compact the documents, and sign a checkpoint of the result."""
+    """Append records, compact and consolidate the documents, and sign a checkpoint of the result."""
     swept = await sweep_documents(scope, [row.key for row in listed], service)
     counts = Counter({POSTPONED: swept.postponed, BROKEN: swept.broken})
     for key in _maintained(listed, service):
         await _maintain(key, compact_document, counts, service)
+        await _maintain(key, consolidate_document, counts, service)
     counts[await _sign(scope, service)] += 1
     return counts
 
@@ -112,7 +114,7 @@ async def _maintain(
     actor = Actor(service.settings.worker_principal, frozenset({Role.REPLAY}))
     try:
         results = await step(key, service, actor=actor)
-    except (Unavailable, VaultUnavailable):
+    except (Unavailable, VaultUnavailable, DecryptionFailed):
         counts[POSTPONED] += 1
         return []
     except HistoryCorrupt:

@@ -15,7 +15,7 @@ from local.stack.stack import Stack
 from memnet import settings
 from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.replay.proposal import ConflictDetails
-from memnet.operations.replay.replays import create_conflict
+from memnet.operations.replay.proposals import create_conflict
 from memnet.settings import ROOT
 from memnet.wiring import connect
 from memnet_client import AsyncMemnet, Memnet, Retry

@@ -1,10 +1,12 @@
 """The verdicts of the gate on statements."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from memnet.domain.core.access import Reason
+from memnet.domain.core.access import Reason, Role
+from memnet.domain.core.errors import RoleRequired
 from tests.domain.samples import BOB, op
 from tests.domain.statement_document import SERVICE, Statements, check_chain, day, fact, statement_rules
 
@@ -171,8 +173,7 @@ def test_what_is_asked_already_gets_the_evidence() -> None:
     assert memory.say("berlin", at=12)["pending_id"] == first["pending_id"]
     (item,) = memory.waiting
     assert [one["at"] for one in item["target"]["value"]["evidence"]["also"]] == [day(12)]
-    assert memory.say("Porto", at=13)["pending_id"] != first["pending_id"]
-    assert len(memory.waiting) == 2
+    assert len(item["choices"]) == 2
 
 
 def test_kept_drops_the_later_statement() -> None:
@@ -236,7 +237,7 @@ def confirmed() -> Statements:
     memory = Statements(statement_rules(on_contradiction="ask"))
     memory.say("Lisbon", at=3)
     pending_id = memory.say("Berlin", at=9)["pending_id"]
-    (settled,) = memory.confirm(pending_id)
+    (settled,) = memory.confirm(pending_id, now=day(10))
     assert settled["verdict"] == "superseded"
     assert memory.waiting == []
     rules = statement_rules()
@@ -285,7 +286,9 @@ def test_a_patch_that_confirms_counts_from_the_statement_too() -> None:
         op("copy", "/content/facts/-", from_="/content/waiting/0/target/value"),
         op("remove", "/content/waiting/0"),
     ]
-    (settled,) = memory.patch(*ops, by=BOB)
+    with pytest.raises(RoleRequired):
+        memory.patch(*ops, by=BOB)
+    (settled,) = memory.patch(*ops, by=replace(BOB, roles=frozenset({Role.WRITE})))
     assert settled["verdict"] == "superseded"
     berlin = memory.of("Berlin")
     assert berlin["valid_from"] == day(9)

@@ -8,16 +8,16 @@ import pytest
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import ArchiveInvalid
 from memnet.domain.core.scope import UserScope
-from memnet.domain.documents.audit_record import BrokenChain, Fold, record_bytes
+from memnet.domain.documents.audit_record import BrokenChain, record_bytes
 from memnet.domain.documents.audit_segments import START
 from memnet.domain.documents.envelope import dump, load
 from memnet.domain.governance.archive import ArchiveMember, EntryKind, audit_file, check_members, document_file, refuse
 from memnet.domain.governance.archive_chain import Chain, Texts, is_valid
 from memnet.domain.governance.archive_entry import read_entry
 from memnet.domain.history import baseline as baselines
-from memnet.domain.history.baseline import baseline_of
 from memnet.domain.history.baseline_values import BaselineLocation, seal
 from memnet.domain.sealing.sealing import DataKey
+from tests.domain.rebuilding import baseline_after
 from tests.domain.samples import CATALOG, KEY, LENIENT, SCOPE, History, op
 
 
@@ -64,9 +64,7 @@ def test_a_chain_rebuilds_the_blob_with_its_newest_record(deleted: bool) -> None
 
 def test_a_chain_from_a_baseline_differs_only_in_older_requests() -> None:
     made = history()
-    fold = Fold("doc-1")
-    versions = [fold.take(record) for record in made.records]
-    baseline = baseline_of(KEY, versions[2], None)
+    baseline = baseline_after(made.records, 3, None)
     chain, whole = Chain(KEY, "doc-1"), Chain(KEY, "doc-1")
     for record in made.records:
         whole.read(record_bytes(record))
@@ -82,11 +80,10 @@ def test_a_chain_from_a_baseline_differs_only_in_older_requests() -> None:
 @pytest.mark.parametrize("deleted", [False, True])
 def test_a_chain_from_the_newest_records_own_baseline_ends_at_the_same_version(deleted: bool) -> None:
     made = history(2, deleted=deleted)
-    fold, whole, chain = Fold("doc-1"), Chain(KEY, "doc-1"), Chain(KEY, "doc-1")
-    versions = [fold.take(record) for record in made.records]
+    whole, chain = Chain(KEY, "doc-1"), Chain(KEY, "doc-1")
     for record in made.records:
         whole.read(record_bytes(record))
-    chain.read(baselines.dump(baseline_of(KEY, versions[-1], None)))
+    chain.read(baselines.dump(baseline_after(made.records, len(made.records), None)))
     with pytest.raises(BrokenChain, match="the record is missing"):
         chain.row()
     chain.read(record_bytes(made.records[-1]))
@@ -98,9 +95,7 @@ def test_a_chain_from_the_newest_records_own_baseline_ends_at_the_same_version(d
 
 def test_a_baseline_must_come_first_and_be_of_the_document() -> None:
     made = history()
-    fold = Fold("doc-1")
-    versions = [fold.take(record) for record in made.records]
-    baseline = baselines.dump(baseline_of(KEY, versions[2], None))
+    baseline = baselines.dump(baseline_after(made.records, 3, None))
     chain = Chain(KEY, "doc-1")
     chain.read(record_bytes(made.records[0]))
     with pytest.raises(BrokenChain):
@@ -109,7 +104,7 @@ def test_a_baseline_must_come_first_and_be_of_the_document() -> None:
         Chain(KEY, "doc-2").read(baseline)
     for sequence in (0, -1):
         with pytest.raises(BrokenChain, match="no sequence"):
-            Chain(KEY, "doc-1").begin(replace(baseline_of(KEY, versions[2], None), sequence=sequence))
+            Chain(KEY, "doc-1").begin(replace(baseline_after(made.records, 3, None), sequence=sequence))
     following = Chain(KEY, "doc-1")
     following.read(baseline)
     with pytest.raises(BrokenChain):
@@ -118,7 +113,7 @@ def test_a_baseline_must_come_first_and_be_of_the_document() -> None:
 
 def test_a_sealed_baseline_is_refused() -> None:
     made = history()
-    baseline = baseline_of(KEY, Fold("doc-1").take(made.records[0]), None)
+    baseline = baseline_after(made.records, 1, None)
     place, data_key = BaselineLocation(KEY.scope, baseline.change_id), DataKey("key-1", bytes(32))
     sealed = seal(baseline, place, data_key=data_key, salt=bytes(32), nonce=bytes(12))
     with pytest.raises(BrokenChain, match="do not open"):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.governance.change_words import MAX_TEXT, MAX_WORDS, change_words
-from memnet.domain.history.origins import Origin, traced
+from memnet.domain.history.origin import Origin, traced
 from tests.domain.statement_samples import BERLIN, LISBON, statement
 
 HELD = [LISBON, statement("s0", "Porto", "2025-01-01", "2026-01-01", replaced_by="s1")]

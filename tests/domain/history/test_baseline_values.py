@@ -12,13 +12,13 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt
 from memnet.domain.core.scope import UserScope
-from memnet.domain.documents.audit_record import BrokenChain, Fold
+from memnet.domain.documents.audit_record import BrokenChain
 from memnet.domain.history import baseline as baselines
-from memnet.domain.history.baseline import Baseline, baseline_of
+from memnet.domain.history.baseline import Baseline
 from memnet.domain.history.baseline_values import BaselineLocation, data_key_ids, opened, seal
 from memnet.domain.history.reconstruction import VersionAt
 from memnet.domain.sealing.sealing import DataKey
-from tests.domain.rebuilding import rebuild
+from tests.domain.rebuilding import baseline_after, rebuild
 from tests.domain.samples import KEY, SCOPE, History, op
 
 DATA_KEY = DataKey("key-1", bytes(range(32)))
@@ -40,10 +40,7 @@ LIFE = life()
 
 
 def at(number: int = 2) -> Baseline:
-    fold = Fold("doc-1")
-    for record in LIFE.records[:number]:
-        version = fold.take(record)
-    return baseline_of(KEY, version, "p")
+    return baseline_after(LIFE.records, number, "p")
 
 
 def sealed(number: int = 2, place: BaselineLocation = PLACE) -> Baseline:
@@ -161,6 +158,6 @@ def test_it_lacks_nothing(member: str) -> None:
 
 def test_an_open_one_is_written_for_archives() -> None:
     written = orjson.loads(baselines.dump(at()))
-    assert (written["baseline_version"], written["content"]) == (2, at().content)
+    assert (written["baseline_version"], written["content"]) == (3, at().content)
     assert written["content_hash"] == sha256_hex(canonical(at().content))
-    assert len(written) == 21
+    assert len(written) == 22

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from memnet.domain.core import json_patch
 from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.json_patch import pointer, pointer_text
-from memnet.domain.history.origins import Origins, Traced
+from memnet.domain.history.origin import Traced
+from memnet.domain.history.origins import Origins
 
 EMPTY: dict[str, Any] = {"notes": [], "facts": [], "box": {}}
 
@@ -19,7 +20,8 @@ def record(sequence: int, *ops: Any, reason: str = "live_update", **members: Any
     """The members of an audit record that origins are made of."""
     made = {"sequence": sequence, "ops": list(ops), "reason": reason, "timestamp": f"t{sequence}"}
     given = {"change_id": f"d-{sequence}", "actor": f"a{sequence}", "application": None, "profile_id": "p"}
-    return made | given | {"confidence": None, "evidence": None} | members
+    rules = {"binding_id": "b", "profile_version": "1", "source_time": None}
+    return made | given | rules | {"confidence": None, "evidence": None} | members
 
 
 def op(verb: str, path: str, *value: Any, **members: Any) -> dict[str, Any]:
@@ -149,14 +151,6 @@ def test_a_confirmation_is_the_origin_of_all_that_it_writes_and_names_the_propos
         assert (origin.proposed_by, origin.proposed_at, origin.actor) == ("svc-a", "t2", "a3")
     made.take(record(4, op("replace", "/facts/0/text", "Lives in Lisbon.")))
     assert not at(made, "/facts/0/text").origin.is_confirmed
-
-
-def test_the_values_of_the_oldest_baseline_have_no_known_origin() -> None:
-    made = Origins({**EMPTY, "notes": ["old"]}, sequence=7, timestamp="t7")
-    made.take(record(8, op("add", "/notes/0", "new")))
-    old, new = at(made, "/notes/1").origin, at(made, "/notes/0").origin
-    assert (old.is_known, old.timestamp, old.actor) == (False, "t7", None)
-    assert (new.is_known, new.sequence) == (True, 8)
 
 
 def test_a_copy_is_not_changed_with_its_source() -> None:

@@ -12,7 +12,7 @@ from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.archive import EntryKind
 from memnet.domain.governance.archive_entry import StoredItem, is_same, read_entry, usage_line
 from memnet.domain.replay import usage as usages
-from memnet.domain.replay.usage import MAX_RECENT, Spent, new_usage, remember
+from memnet.domain.replay.usage import MAX_RECENT, Recent, Spent, new_usage, remember
 from tests.domain.samples import SCOPE
 
 NEW = new_usage(SCOPE, datetime(2026, 1, 1, tzinfo=UTC))
@@ -35,7 +35,7 @@ def test_two_days_are_kept() -> None:
 def test_the_newest_texts_are_remembered() -> None:
     assert remember(["a", "b", "c"], ["b", "d"]) == ["a", "c", "b", "d"]
     assert len(remember([str(number) for number in range(MAX_RECENT)], ["new"])) == MAX_RECENT
-    assert usages.load_recent(usages.dump_recent(["a", "b"])) == ["a", "b"]
+    assert usages.load_recent(usages.dump_recent(Recent(["a", "b"], ["c"]))) == Recent(["a", "b"], ["c"])
 
 
 def test_reading_returns_what_was_written() -> None:

@@ -12,7 +12,7 @@ from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents.rebase import ConflictCause, RebaseConflict, Rebased
 from memnet.domain.replay.conflict import BACKOFF, ConflictStatus
 from memnet.domain.replay.proposal import Request
-from memnet.operations.replay.replays import LostRace, create_conflict, rebase_proposal, try_proposal
+from memnet.operations.replay.proposals import LostRace, create_conflict, rebase_proposal, try_proposal
 from tests.domain.replay_samples import OPS, details, proposal
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import ALPHA, SCOPE, WORKER, DownQueue, World, put

@@ -9,16 +9,12 @@ from typing import Any
 import pytest
 
 from memnet.domain.catalog.catalog import Catalog
-from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import VaultUnavailable
 from memnet.domain.core.scope import DocumentKey
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.maintenance import MaintenancePlan, profiles_maintaining
 from memnet.operations.history.verify_history import rebuild_documents
-from memnet.operations.upkeep import (
-    Outcome,
-    maintain_document,
-)
+from memnet.operations.upkeep import Kind, Outcome, maintain_document
 from tests.domain.samples import CATALOG
 from tests.operations.service_scenario import ALPHA, DYNAMIC, SCOPE
 from tests.operations.upkeep_scenario import Upkeep
@@ -38,13 +34,13 @@ async def tend(
     world: Any,
     key: Any = DYNAMIC,
     planner: Any = plan_compaction,
-    reason: Any = Reason.COMPACTION,
+    kind: Any = Kind.COMPACTION,
     dry_run: bool = False,
     **members: Any,
 ) -> Any:
     [rules] = profiles_maintaining(world.catalog, key)
     return await maintain_document(
-        key, rules, planner, reason=reason, dry_run=dry_run, **arguments(**{**world.ports, **members})
+        key, rules, planner, kind=kind, dry_run=dry_run, **arguments(**{**world.ports, **members})
     )
 
 

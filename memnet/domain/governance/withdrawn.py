@@ -1,0 +1,176 @@
+"""What a retraction does besides changing documents: it closes sources, takes items out, and keeps them sealed.
+
+A closed source teaches nothing more: its conversation accepts no turns and no replay of it is started. An item that was
+taken out is kept in a sealed copy below the retraction, so that an undo can put its bytes back.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from memnet.domain.catalog.retention_policy import Kind
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.json_types import members_of, present
+from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.governance.source import Source, load_source
+from memnet.domain.replay.replay import Replay
+from memnet.domain.replay.replay_plan import ReplayPlan
+
+REGISTER = "sources"
+
+
+class WithdrawnKind(StrEnum):
+    """The kind of an item that rests on a source. They are taken out in this order."""
+
+    REPLAY = "replay"
+    CONFLICT = "conflict"
+    SNAPSHOT = "snapshot"
+    EVENT = "event"
+
+
+class Fate(StrEnum):
+    """What happens to an item."""
+
+    CLOSE = "close"
+    """It ends as `retracted` and loses its content."""
+    REMOVE = "remove"
+    STRIP = "strip"
+    """It loses what rests on the source, and keeps the rest: the messages of a snapshot, the entries of an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedItem:
+    """An item that rests on a source, and its fate; `name` is that of the item below its kind."""
+
+    kind: WithdrawnKind
+    name: str
+    fate: Fate
+
+    def members(self) -> dict[str, Any]:
+        """Return the members by name."""
+        return members_of(self)
+
+
+def load_item(members: dict[str, Any]) -> PlannedItem:
+    """Read what `PlannedItem.members` returned. Raises HistoryCorrupt."""
+    try:
+        return PlannedItem(WithdrawnKind(members["kind"]), members["name"], Fate(members["fate"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise HistoryCorrupt("The stored plan cannot be read.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """A source that a retraction has closed."""
+
+    retraction_id: str
+    source: Source
+
+    def members(self) -> dict[str, Any]:
+        """Return the members by name."""
+        return {"retraction_id": self.retraction_id, "source": self.source.members()}
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedSources:
+    """The sources of a user that are closed, by the retraction that closed them."""
+
+    rows: Sequence[Withdrawal] = ()
+
+    def __iter__(self) -> Iterator[Withdrawal]:
+        return iter(self.rows)
+
+    def find(self, replay: Replay, plan: ReplayPlan | None = None) -> Withdrawal | None:
+        """Return what closes a replay: it rests on a closed source, or its plan cites one."""
+        for one in self.rows:
+            if one.source.is_of(replay) and one.source.message_ids is None:
+                return one
+            if plan is not None and any(map(one.source.cites, _cited(plan))):
+                return one
+        return None
+
+    def find_cited(self, evidence: Json) -> Withdrawal | None:
+        """Return the first closed source that evidence names."""
+        return next((one for one in self.rows if one.source.cites(evidence)), None)
+
+    def find_said(
+        self, conversation_id: str, messages: Mapping[str, Sequence[str]], principal: str, at: str
+    ) -> Withdrawal | None:
+        """Return what refuses a submission to a conversation at this time.
+
+        `messages` has the ids of its messages by the id of the snapshot or turn.
+        """
+        for one in self.rows:
+            if one.source.acted(principal, at) or one.source.was_said(conversation_id, messages):
+                return one
+        return None
+
+    def close(self, withdrawal: Withdrawal) -> "ClosedSources":
+        """Add a source; that of the same retraction is replaced."""
+        return replace(self.open(withdrawal.retraction_id), rows=(*self.open(withdrawal.retraction_id), withdrawal))
+
+    def open(self, retraction_id: str) -> "ClosedSources":
+        """Remove the source of a retraction."""
+        return ClosedSources(tuple(one for one in self.rows if one.retraction_id != retraction_id))
+
+    def dump(self) -> bytes:
+        """Return the stored form. It holds ids and hashes, and no content."""
+        return canonical({"sources": [one.members() for one in self.rows]})
+
+
+def _cited(plan: ReplayPlan) -> Iterator[Json]:
+    if plan.event is not None:
+        yield {**plan.event["evidence"], "snapshot_uri": plan.event["snapshot_uri"]}
+    for patch in plan.patches:
+        yield patch.proposal.evidence
+
+
+def load_closed(data: bytes) -> ClosedSources:
+    """Read what `ClosedSources.dump` wrote. Raises HistoryCorrupt."""
+    try:
+        rows = orjson.loads(data)["sources"]
+        return ClosedSources(tuple(Withdrawal(row["retraction_id"], load_source(row["source"])) for row in rows))
+    except (ValueError, KeyError, TypeError) as error:
+        raise HistoryCorrupt("The stored sources cannot be read.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawnCopy:
+    """The bytes of an item as they were, sealed in the place of the copy; `since` counts its days of retention."""
+
+    key: ItemKey
+    rule: Kind
+    since: str
+    profile_id: str | None
+    sealed: Json
+
+    def dump(self) -> bytes:
+        """Return the stored form."""
+        return canonical({**present(**members_of(self, "key", "sealed")), "sealed": self.sealed})
+
+
+def load_copy(key: ItemKey, data: bytes) -> WithdrawnCopy:
+    """Read what `WithdrawnCopy.dump` wrote. Raises HistoryCorrupt."""
+    try:
+        members = orjson.loads(data)
+        rule = Kind(members["rule"])
+        return WithdrawnCopy(key, rule, members["since"], members.get("profile_id"), members["sealed"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise HistoryCorrupt("The stored copy cannot be read.") from error
+
+
+def register_key(scope: UserScope) -> ItemKey:
+    """Return the key of the register of a user's closed sources."""
+    return ItemKey(scope, ItemKind.WITHDRAWN, REGISTER)
+
+
+def copy_key(scope: UserScope, retraction_id: str, item: PlannedItem) -> ItemKey:
+    """Return the key of the copy of an item. Raises InvalidIdentifier."""
+    if retraction_id == REGISTER:
+        raise InvalidIdentifier(param="retraction_id")
+    return ItemKey(scope, ItemKind.WITHDRAWN, f"{retraction_id}/{item.kind}/{item.name}")

@@ -1,0 +1,141 @@
+"""Link what one change put to what the same change took out: a confirmed proposal, a stale entry, merged entries."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memnet.domain.core.access import Reason
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import PatchMalformed
+from memnet.domain.core.json_patch import pointer
+from memnet.domain.core.scope import Json
+from memnet.domain.core.text import normalized_text
+from memnet.domain.documents.array_matching import match_elements
+from memnet.domain.history.origin import Origin, Source, SourceKind, Traced, copied
+
+MERGED = "merged"
+"""The member of the evidence of upkeep with one row for each entry that others were merged into: `from`, the pointers
+of the others in the version before, and `into`, the pointer of the entry in the version after."""
+_MERGING = frozenset({Reason.COMPACTION, Reason.RETRACTION})
+"""The reasons of changes that may have such rows; no client can send them."""
+
+
+@dataclass(slots=True)
+class Change:
+    """One change while its operations are made: what it put, kept and took out."""
+
+    origin: Origin
+    put: list[Traced] = field(default_factory=list)
+    """The values that it put."""
+    kept: list[Traced] = field(default_factory=list)
+    """The entries that it wrote evidence into, and the values that it wrote again."""
+    removed: list[Traced] = field(default_factory=list)
+
+    @property
+    def restates(self) -> bool:
+        """Whether what it keeps rests on it, too. What the service only arranges is carried along."""
+        return self.origin.states and self.origin.has_source
+
+    def link(self) -> None:
+        """Link the values that it put, once all operations are made."""
+        items = [node for node in self.removed if _proposal(node) is not None]
+        if self.origin.is_confirmed:
+            for item in items:
+                for node in [*self.put, *self.kept]:
+                    rest_on_tree(node, _proposal(item) or item, SourceKind.PROPOSED)
+            return
+        self._link_applied(items)
+        self._link_returned()
+
+    def _link_applied(self, items: Sequence[Traced]) -> None:
+        """A patch that removes a pending item and writes what it proposes confirms it, too."""
+        for item in items:
+            proposal = _proposal(item)
+            if proposal is not None:
+                value = proposal.plain()
+                for node in self.put:
+                    if matched([node.plain()], [value]) == [0]:
+                        rest_on_tree(node, proposal, SourceKind.PROPOSED)
+
+    def _link_returned(self) -> None:
+        """A pending item that would restore what the same change removed returns it for confirmation."""
+        waiting = [(node, proposal) for node in self.put if (proposal := _proposal(node)) is not None]
+        if not waiting:
+            return
+        gone = {canonical(node.plain()): node for node in reversed(self.removed)}
+        for item, proposal in waiting:
+            entry = gone.get(canonical(proposal.plain()))
+            if entry is not None:
+                item.rest_on([Source(SourceKind.RETURNED, origin) for origin in entry.sources()])
+                rest_on_tree(proposal, entry, SourceKind.RETURNED)
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Entries that a change merges into another one."""
+
+    entries: tuple[Traced, ...]
+    """As they were before the change."""
+    into: tuple[str, ...]
+    """The pointer of the other one in the version after the change."""
+
+
+def merges(reason: str, evidence: Mapping[str, Json] | None, tree: Traced) -> list[Merge]:
+    """Return what a change of upkeep merges; `tree` is the document before it. Rows of another form are left out."""
+    rows = (evidence or {}).get(MERGED) if reason in _MERGING else None
+    return list(_rows(rows, tree)) if isinstance(rows, list) else []
+
+
+def _rows(rows: Sequence[Json], tree: Traced) -> Iterator[Merge]:
+    for row in rows:
+        try:
+            entries = tuple(copied(tree.at(pointer(text))) for text in row["from"])
+            yield Merge(entries, pointer(row["into"]))
+        except (KeyError, IndexError, TypeError, ValueError, PatchMalformed):
+            continue
+
+
+def apply_merge(merge: Merge, tree: Traced) -> None:
+    """Let the entry rest on what the merged ones rest on; `tree` is the document after the change."""
+    try:
+        into = tree.at(merge.into)
+    except (KeyError, IndexError, TypeError, ValueError):
+        return
+    for entry in merge.entries:
+        rest_on_tree(into, entry, SourceKind.MERGED)
+
+
+def rest_on_tree(node: Traced, other: Traced, kind: SourceKind) -> None:
+    """Let a value rest on what another one rests on: member by member, and where the other has none, as a whole."""
+    node.rest_on([Source(kind, origin) for origin in other.sources()])
+    theirs = dict(other.children())
+    for name, child in node.children():
+        rest_on_tree(child, theirs.get(name, other), kind)
+
+
+def matched(elements: Sequence[Json], others: Sequence[Json]) -> list[int | None]:
+    """Return for each of `elements` the index of the same element in `others`; None: it is new.
+
+    As `match_elements`, and what is left by its text, if no other element has the same one.
+    """
+    found = match_elements(elements, others)
+    taken = set(found)
+    places: dict[str, list[int]] = {}
+    for index, other in enumerate(others):
+        text = normalized_text(other) if isinstance(other, dict) and index not in taken else None
+        if text is not None:
+            places.setdefault(text, []).append(index)
+    wanted: dict[str, list[int]] = {}
+    for index, element in enumerate(elements):
+        text = normalized_text(element) if isinstance(element, dict) and found[index] is None else None
+        if text is not None:
+            wanted.setdefault(text, []).append(index)
+    for text, indices in wanted.items():
+        if len(indices) == 1 and len(places.get(text, ())) == 1:
+            found[indices[0]] = places[text][0]
+    return found
+
+
+def _proposal(node: Traced) -> Traced | None:
+    """Return the value that a pending item proposes; None: the node is no pending item, or it proposes no value."""
+    target = node.value.get("target") if isinstance(node.value, dict) and "proposed_by" in node.value else None
+    return target.value.get("value") if target is not None and isinstance(target.value, dict) else None

@@ -1,0 +1,221 @@
+"""Which open statements say the same in other words, though they are about different things.
+
+Nearness of meaning is not enough: "likes tea" and "does not like tea" are near. So a statement is repeated by another
+one only if everything that it states is in the words of that one, and no word turns one of them around.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.scope import Json
+from memnet.domain.core.text import fold, names
+from memnet.domain.core.words import plain_words, stem, words
+from memnet.domain.documents.entry import confidence_of, is_open
+from memnet.domain.documents.statement import (
+    Entry,
+    confirmed_by,
+    kept_members,
+    newest,
+    statements_of,
+    thing_of,
+    value_of,
+)
+
+MAX_COMPARED: Final = 500
+"""The most statements of a section that are compared with each other, the surest ones."""
+CLAIMED_BY: Final = "claimed_by"
+"""The member of a statement with who claims it. What different people claim never becomes one."""
+_TURNING_WORDS: Final = """
+    no not never none nothing without cannot neither nor dont doesnt didnt isnt arent wasnt werent wont cant couldnt
+    shouldnt wouldnt hasnt havent hadnt stopped stop stops quit gave former formerly ex past once used longer anymore
+    hate hates hated avoid avoids against except but only instead rather than before after
+    nicht nie niemals kein keine keinen keinem keiner ohne aufgehört früher ehemals ehemalig mehr statt hasst hasse
+    ausser gegen aber nur vor nach
+"""
+_TURNING: Final = frozenset(_TURNING_WORDS.split())
+"""Words, without apostrophes, that turn a statement around or narrow it."""
+DECIMALS: Final = 6
+_OPPOSITES: Final = ("dis", "un", "non", "in", "im", "mis", "anti")
+_APOSTROPHE: Final = re.compile("['\N{RIGHT SINGLE QUOTATION MARK}]")
+Array = NDArray[np.float64]
+Vectors = Mapping[str, Sequence[float]]
+"""The vectors of texts, of length 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Statements of one section, by position: the one that stays, and those that it repeats, in their order."""
+
+    stays: int
+    others: tuple[int, ...]
+
+
+def text_of_statement(entry: Entry, rule: SectionUpkeep) -> str:
+    """Return what a statement says as a text: its own, or what it is about and its value."""
+    text = entry.get(rule.text_field)
+    if isinstance(text, str) and text.strip():
+        return text
+    statements = statements_of(rule)
+    return " ".join(found for name in (*statements.about, statements.value_field) if (found := _words_of(entry, name)))
+
+
+def texts_to_compare(entries: Sequence[Json], rule: SectionUpkeep, protected: Collection[bytes]) -> list[str]:
+    """Return the texts whose meaning `find_clusters` needs, each once."""
+    blocks = _blocks(entries, rule, protected).values()
+    comparable = [place for block in blocks if len(block) > 1 for place in block]
+    return sorted({text_of_statement(entries[place], rule) for place in comparable})
+
+
+def find_clusters(
+    entries: Sequence[Json], rule: SectionUpkeep, protected: Collection[bytes], vectors: Vectors | None
+) -> list[Cluster]:
+    """Return the clusters of a section whose rule consolidates.
+
+    The surest statement takes all those near it that it repeats; of the others the surest does the same, and so on. So
+    each statement is near the one that stays, and the result depends on no order of the entries. `protected` entries,
+    in canonical form, are left out. Without `vectors` the words are compared.
+    """
+    assert rule.consolidate is not None
+    found = []
+    for block in _blocks(entries, rule, protected).values():
+        near = _nearness([text_of_statement(entries[place], rule) for place in block], vectors)
+        taken: set[int] = set()
+        for at, stays in enumerate(block):
+            if at in taken:
+                continue
+            others = [
+                other
+                for other in range(at + 1, len(block))
+                if other not in taken
+                and near[at, other] >= rule.consolidate.above
+                and repeats(entries[stays], entries[block[other]], rule)
+            ]
+            if others:
+                taken |= set(others)
+                found.append(Cluster(stays, tuple(block[other] for other in others)))
+    return found
+
+
+def repeats(kept: Entry, other: Entry, rule: SectionUpkeep) -> bool:
+    """Whether a statement says everything that another one does, about something else."""
+    if thing_of(kept, rule) == thing_of(other, rule) or not confirmed_by(other, rule) <= confirmed_by(kept, rule):
+        return False
+    if _other_members(kept, rule) != _other_members(other, rule):
+        return False
+    said, repeated = _said(kept, rule), _said(other, rule)
+    if _TURNING.intersection(said) != _TURNING.intersection(repeated) or _are_opposite(said, repeated):
+        return False
+    texts = text_of_statement(kept, rule), text_of_statement(other, rule)
+    return names_in(texts[0]) == names_in(texts[1]) and _states(kept, other, said, rule)
+
+
+def turning_words(text: str) -> frozenset[str]:
+    """Return the words of a text that turn it around or narrow it, such as "not"."""
+    return _TURNING.intersection(plain_words(_APOSTROPHE.sub("", text)))
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the names and numbers in a text, word by word. The first word of a sentence is no name."""
+    found = {word for name in names(text) for word in fold(name)}
+    return frozenset(found | {word for word in fold(text) if any(character.isdigit() for character in word)})
+
+
+def surest_first(entry: Entry, rule: SectionUpkeep) -> tuple[float, int, str]:
+    """Return the sort key of statements: the surest first, then the newest, then by id."""
+    sure, at = confidence_of(entry, rule), newest(entry, rule)
+    since = int("".join(character for character in at if character.isdigit()) or 0)
+    return -(1.0 if sure is None else sure), -since, str(entry[rule.id_field])
+
+
+def _blocks(
+    entries: Sequence[Json], rule: SectionUpkeep, protected: Collection[bytes]
+) -> Mapping[str | None, list[int]]:
+    """Return the positions of the open statements with an id of their own, by whom or what they are about."""
+    ids: dict[str, int] = defaultdict(int)
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(entry.get(rule.id_field), str):
+            ids[entry[rule.id_field]] += 1
+    usable = [
+        place
+        for place, entry in enumerate(entries)
+        if isinstance(entry, dict)
+        and is_open(entry, rule)
+        and ids.get(str(entry.get(rule.id_field))) == 1
+        and canonical(entry) not in protected
+        and words(text_of_statement(entry, rule))
+    ]
+    usable.sort(key=lambda place: surest_first(entries[place], rule))
+    blocks: dict[str | None, list[int]] = defaultdict(list)
+    for place in usable[:MAX_COMPARED]:
+        subject = thing_of(entries[place], rule)[0][0]
+        if subject is not None:
+            blocks[subject].append(place)
+    return blocks
+
+
+def _nearness(texts: Sequence[str], vectors: Vectors | None) -> Array:
+    """Return the nearness of each pair of texts: the cosine, or the share of words that both have of those of either.
+
+    Cosines are rounded, so that they do not depend on the order in which products are added.
+    """
+    if vectors is not None:
+        rows = np.array([np.asarray(vectors[text], dtype=np.float64) for text in texts])
+        cosines: Array = np.round(np.einsum("ik,jk->ij", rows, rows), DECIMALS)
+        return cosines
+    known = [frozenset(words(text)) for text in texts]
+    shares = [[len(one & other) / (len(one | other) or 1) for other in known] for one in known]
+    return np.array(shares, dtype=np.float64)
+
+
+def _other_members(entry: Entry, rule: SectionUpkeep) -> bytes:
+    """Return the members that must be equal: all but text, subject, value, origin, importance and time."""
+    statements = statements_of(rule)
+    left_out = {
+        *(name for name in statements.about if name != CLAIMED_BY),
+        *kept_members(rule),
+        *(rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field),
+        *(rule.importance_field, statements.value_field),
+    }
+    return canonical({name: value for name, value in entry.items() if name not in left_out and value is not None})
+
+
+def _said(entry: Entry, rule: SectionUpkeep) -> list[str]:
+    """Return all words of a statement: of its text, of what it is about, and of its value."""
+    statements = statements_of(rule)
+    parts = [text_of_statement(entry, rule), *(_words_of(entry, name) for name in statements.about)]
+    return plain_words(_APOSTROPHE.sub("", " ".join([*parts, _words_of(entry, statements.value_field)])))
+
+
+def _words_of(entry: Entry, name: str) -> str:
+    value = entry.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _are_opposite(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether a word of one is that of the other with a prefix that denies it: "likes" and "dislikes"."""
+    stems = set(map(stem, one)), set(map(stem, other))
+    return any(
+        prefix + word in theirs and prefix + word not in own
+        for own, theirs in (stems, stems[::-1])
+        for word in own
+        for prefix in _OPPOSITES
+    )
+
+
+def _states(kept: Entry, other: Entry, said: Sequence[str], rule: SectionUpkeep) -> bool:
+    """Whether all words and numbers of the other one's value are among those of the one that is kept."""
+    value = statements_of(rule).value_field
+    stated = other.get(value)
+    if not isinstance(stated, str):
+        return value_of(kept, rule) == value_of(other, rule)
+    known = set(map(stem, said))
+    wanted = words(stated) or [stem(word) for word in plain_words(stated)]
+    return isinstance(kept.get(value), str) and all(word in known for word in wanted)

@@ -1,0 +1,84 @@
+"""Take events that rest on a withdrawn source out of the storage and the index, and put them back."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from memnet.domain.catalog.retention_policy import Kind
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import Unavailable
+from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.events import event as events
+from memnet.domain.events.event import Event, EventKey
+from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal
+from memnet.domain.governance.withdrawn_entries import ENTRIES, strip_entries, with_entries
+from memnet.domain.upkeep.maintenance import entry_text
+from memnet.operations.events.write_event import write_event
+from memnet.operations.governance.withdrawn_copies import keep_copy, read_copy
+from memnet.operations.history.closed_entries import place_of
+from memnet.ports import StoreConflict
+from memnet.service import Service
+from memnet.stores import unindex_events
+
+
+async def remove_event(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> None:
+    """Delete an event and its document in the index; with the fate `strip`, another event keeps its other entries."""
+    key = EventKey(scope, item.name)
+    data = await service.events.get(key)
+    stored = None if data is None else events.load(data)
+    if data is not None and stored is not None:
+        evidence = stored.event.evidence.members() if stored.event.evidence else {}
+        named, since = evidence.get("profile_id"), stored.event.timestamp
+        await keep_copy(scope, item, withdrawal, data, service, rule=Kind.EVENTS, since=since, profile_id=named)
+        replacement = _replacement(scope, stored.event, withdrawal, service) if item.fate is Fate.STRIP else None
+        if replacement is not None:
+            await write_event(scope, replacement, service, index=False)
+    # The marker first: searches leave the event out, and a reconciliation finds its documents.
+    await service.events.mark_deleted(key)
+    await service.events.delete(key)
+    with suppress(Unavailable):
+        await unindex_events([key], search=service.search)
+
+
+def _replacement(scope: UserScope, event: Event, withdrawal: Withdrawal, service: Service) -> Event | None:
+    """Return the event that keeps what does not rest on the source; None if nothing is left."""
+    left = strip_entries(entries_of(event), withdrawal.source)
+    return with_entries(event, left, [_text(scope, event, entry, service) for entry in left]) if left else None
+
+
+def entries_of(event: Event) -> Sequence[Json]:
+    """Return the whole entries that an event of upkeep holds."""
+    found = (event.evidence.members() if event.evidence else {}).get(ENTRIES)
+    return found if isinstance(found, list) else []
+
+
+def _text(scope: UserScope, event: Event, entry: Json, service: Service) -> str:
+    """Return the text of an entry by the rule of its section; its JSON if no profile has one any more."""
+    place = place_of(scope, event)
+    for rules in service.catalog.covering(place[0]) if place is not None else ():
+        for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ()):
+            if place is not None and rule.section == place[1]:
+                return entry_text(entry, rule)
+    return canonical(entry).decode()
+
+
+async def restore_event(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> bool:
+    """Put an event back, have it indexed again, and delete the one that replaced it."""
+    key, data = EventKey(scope, item.name), await read_copy(scope, item, withdrawal, service)
+    stored = None if data is None else events.load(data)
+    if data is None or stored is None:
+        return False
+    await service.events.mark(key, service.ids.new())
+    try:
+        await service.events.create(key, data, timestamp=stored.event.timestamp)
+    except StoreConflict:
+        if await service.events.get(key) != data:
+            return False
+    await service.events.unmark_deleted(key)
+    replacement = _replacement(scope, stored.event, withdrawal, service) if item.fate is Fate.STRIP else None
+    if replacement is not None:
+        other = EventKey(scope, replacement.event_id)
+        await service.events.mark_deleted(other)
+        await service.events.delete(other)
+        with suppress(Unavailable):
+            await unindex_events([other], search=service.search)
+    return True
