@@ -191,7 +191,13 @@ async def _decide(user: AsyncUser, task_id: str, data: dict[str, Json]) -> Task:
 
 async def _confirm(user: AsyncUser, item: PendingItem, data: dict[str, Json]) -> None:
     confidence = data.get("confidence")
-    chosen = {} if confidence is None else {"confidence": confidence}
+    given = {
+        "confidence": confidence,
+        "take": data.get("take"),
+        "choice": data.get("choice"),
+        "apart": data.get("apart"),
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
     await user.confirm(item, evidence=data.get("evidence"), **chosen)
 
 
