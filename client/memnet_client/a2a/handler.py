@@ -190,14 +190,8 @@ async def _decide(user: AsyncUser, task_id: str, data: dict[str, Json]) -> Task:
 
 
 async def _confirm(user: AsyncUser, item: PendingItem, data: dict[str, Json]) -> None:
-    confidence = data.get("confidence")
-    given = {
-        "confidence": confidence,
-        "take": data.get("take"),
-        "choice": data.get("choice"),
-        "apart": data.get("apart"),
-    }
-    chosen = {name: value for name, value in given.items() if value is not None}
+    names = ("confidence", "take", "choice", "apart")
+    chosen: Json = {name: data[name] for name in names if data.get(name) is not None}
     await user.confirm(item, evidence=data.get("evidence"), **chosen)
 
 
