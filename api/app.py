@@ -14,6 +14,7 @@ from api.latency_stats import LatencyStats
 from api.middleware import RequestMiddleware
 from api.routes import (
     audit,
+    blame,
     catalog,
     conflicts,
     context,
@@ -82,6 +83,7 @@ def create_app(service: Service, identity: TokenValidator) -> FastAPI:
             turn_search,
             events,
             audit,
+            blame,
         ),
         *(retention, legal_holds, export, erasures, reindexing, users, catalog, me, statistics, health),
     ):

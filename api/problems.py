@@ -38,6 +38,7 @@ STATUS: Mapping[ErrorCode, int] = MappingProxyType(
         ErrorCode.USER_NOT_FOUND: 404,
         ErrorCode.DOCUMENT_NOT_FOUND: 404,
         ErrorCode.VERSION_NOT_FOUND: 404,
+        ErrorCode.VALUE_NOT_FOUND: 404,
         ErrorCode.PROFILE_NOT_FOUND: 404,
         ErrorCode.BINDING_NOT_FOUND: 404,
         ErrorCode.SCHEMA_NOT_FOUND: 404,

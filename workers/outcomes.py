@@ -66,6 +66,7 @@ OUTCOMES: Mapping[ErrorCode, Outcome] = MappingProxyType(
         ErrorCode.ROUTE_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.DOCUMENT_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.VERSION_NOT_FOUND: Outcome.DEAD_LETTER,
+        ErrorCode.VALUE_NOT_FOUND: Outcome.DEAD_LETTER,
         ErrorCode.REINDEX_NOT_FOUND: Outcome.COMPLETE,
         # The replay's record is written after the snapshot, so the snapshot existed.
         ErrorCode.SNAPSHOT_NOT_FOUND: Outcome.DEAD_LETTER,

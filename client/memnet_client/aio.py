@@ -82,6 +82,7 @@ class AsyncUser:
     retry_conflict = _call(Memory.retry_conflict)
     discard_conflict = _call(Memory.discard_conflict)
     audit = _list(Memory.audit)
+    blame = _list(Memory.blame)
     apply_retention = _call(Memory.apply_retention)
     place_hold = _call(Memory.place_hold)
     release_hold = _call(Memory.release_hold)

@@ -93,6 +93,10 @@ class VersionNotFound(MemnetError):
     """404: The document did not exist at that time."""
 
 
+class ValueNotFound(MemnetError):
+    """404: The document has no value at this pointer."""
+
+
 class ProfileNotFound(MemnetError):
     """404: There is no such profile."""
 
@@ -341,6 +345,7 @@ BY_CODE: dict[str, type[MemnetError]] = {
     "USER_NOT_FOUND": UserNotFound,
     "DOCUMENT_NOT_FOUND": DocumentNotFound,
     "VERSION_NOT_FOUND": VersionNotFound,
+    "VALUE_NOT_FOUND": ValueNotFound,
     "PROFILE_NOT_FOUND": ProfileNotFound,
     "BINDING_NOT_FOUND": BindingNotFound,
     "SCHEMA_NOT_FOUND": SchemaNotFound,

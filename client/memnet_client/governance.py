@@ -20,6 +20,23 @@ class Governance(UserCalls):
 
         return page
 
+    def blame(self, /, binding: str, section: str = "", *, as_of: str | None = None, **ids: str) -> Pages[Json]:
+        """List where the values of a document come from: who wrote each, when, by which change, on which evidence.
+
+        `section` is a JSON Pointer relative to the content, such as `/facts/0/text`. A row is a value and everything
+        within it that has the same origin; `further` has the other changes that it rests on, `before` the values that
+        it replaced. Requires a role for histories. Raises ValueNotFound.
+        """
+
+        def page(cursor: str | None) -> Steps[Page[Json]]:
+            _, place = yield from self.place(binding, ids)
+            pointer = f"/content{section}" if section else None
+            request = requests.get_blame(self.root, *place, pointer=pointer, as_of=as_of, cursor=cursor)
+            body = (yield from send(request, self.retry)).body
+            return Page(body["values"], body["next_cursor"])
+
+        return page
+
     def apply_retention(self, *, as_of: str | None = None, dry_run: bool = False) -> Steps[Json]:
         """Delete what is past its retention period; a dry run counts it."""
         return (yield from _body(requests.apply_retention(self.root, as_of=as_of, dry_run=dry_run), self.retry))

@@ -260,6 +260,14 @@ def list_audit(root: str, *, namespace: str | None, path: str | None, cursor: st
     return _get("list_audit", f"{root}/audit", namespace=namespace, path=path, cursor=cursor)
 
 
+def get_blame(
+    root: str, namespace: str, path: str, *, pointer: str | None, as_of: str | None, cursor: str | None
+) -> Request:
+    """Get where the values of a document come from."""
+    url = f"{root}/blame/{segment('namespace', namespace)}/{document_path(path)}"
+    return _get("get_blame", url, pointer=pointer, as_of=as_of, cursor=cursor)
+
+
 def apply_retention(root: str, *, as_of: str | None, dry_run: bool) -> Request:
     """Apply retention to a user."""
     return Request("apply_retention", "POST", f"{root}/retention:apply", body=_given(as_of=as_of, dry_run=dry_run))

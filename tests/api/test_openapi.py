@@ -41,6 +41,7 @@ EXPECTED = {
     "assemble_context": BELOW_USER | WITH_BODY | {"200", "404"},
     "recall": BELOW_USER | WITH_BODY | {"200", "404", "422"},
     "list_audit": BELOW_USER | {"200"},
+    "get_blame": BELOW_USER | {"200", "404"},
     "write_event": BELOW_USER | WITH_BODY | {"200", "201", "409", "422"},
     "list_events": BELOW_USER | {"200"},
     "search_events": BELOW_USER | WITH_BODY | {"200"},

@@ -21,7 +21,7 @@ STATEMENT: dict[str, Any] = {
     "required": ["subject", "attribute"],
     "properties": {
         **{name: {"type": "string"} for name in ("id", "text", "subject", "attribute", "breed", "colour")},
-        **{name: {"type": ["string", "null"]} for name in ("aspect", "value", "replaces", "replaced_by")},
+        **{name: {"type": ["string", "null"]} for name in ("aspect", "value", "claimed_by", "replaces", "replaced_by")},
         "confidence": {"type": "number"},
         "importance": {"type": "number"},
         "evidence": {"type": "object"},

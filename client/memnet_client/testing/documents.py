@@ -41,11 +41,12 @@ def get_document(call: Call) -> Answer:
     as_of, stored = call.query("as_of"), call.memory.documents.get(call.place())
     if stored is None or (as_of is None and not stored.exists):
         raise Refusal("DOCUMENT_NOT_FOUND", "There is no such document.")
-    version = stored.newest if as_of is None else _version_at(stored, as_of)
+    version = stored.newest if as_of is None else version_at(stored, as_of)
     return call.conditional(version.etag, {"etag": version.etag, "document": version.view})
 
 
-def _version_at(stored: Document, as_of: str) -> Version:
+def version_at(stored: Document, as_of: str) -> Version:
+    """Return the version at a time or a change_id. Raises Refusal VERSION_NOT_FOUND."""
     number = as_of.rpartition("-")[2]
     if len(number) == 12 and number.isdecimal():
         found = [one for one in stored.versions if as_of == f"{stored.doc_id}-{one.sequence:012d}"]

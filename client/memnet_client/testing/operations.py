@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memnet_client.steps import READS
 from memnet_client.testing import (
+    blame,
     catalog,
     conflicts,
     context,
@@ -77,6 +78,7 @@ OPERATIONS = [
     _operation("PUT", DOCUMENT, documents.replace_document, A),
     _operation("DELETE", DOCUMENT, documents.delete_document, A),
     _operation("GET", USER + "/audit", documents.list_audit, A, H),
+    _operation("GET", USER + "/blame/{namespace}/{path}", blame.get_blame, A, H),
     _operation("GET", USER + "/entries", entries.list_entries, R, A),
     _operation("GET", USER + "/pending", pending.list_pending, R, A),
     _operation("POST", USER + "/pending/{pending_id}:confirm", pending.confirm_pending, W, A),

@@ -46,6 +46,7 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "replace_document": frozenset({Role.ADMIN}),
         "delete_document": frozenset({Role.ADMIN}),
         "list_audit": frozenset({Role.ADMIN, Role.AUDIT}),
+        "get_blame": frozenset({Role.ADMIN, Role.AUDIT}),
         "verify_audit": frozenset({Role.ADMIN, Role.AUDIT}),
         "export_user": frozenset({Role.ADMIN}),
         "list_pending": frozenset({Role.READ, Role.ADMIN}),

@@ -110,6 +110,10 @@ class VersionNotFound(MemnetError):
     """The document did not exist at that time."""
 
 
+class ValueNotFound(MemnetError):
+    """The document has no value at this pointer."""
+
+
 class ProfileNotFound(MemnetError):
     """There is no such profile."""
 

@@ -248,10 +248,12 @@ def _patch(
     )
 
 
-def _claimed_by(item: dict[str, Json], rules: Sequence[SectionUpkeep]) -> str | None:
+def _claimed_by(item: dict[str, Any] | None, rules: Sequence[SectionUpkeep]) -> str | None:
     """Return the code of the claimant of what an item proposes."""
-    value = item["target"].get("value")
-    for rule in rules if isinstance(value, dict) else ():
+    value = None if item is None else item["target"].get("value")
+    if not isinstance(value, dict):
+        return None
+    for rule in rules:
         name = None if rule.statements is None else rule.statements.claimed_by_field
         if name is not None and isinstance(value.get(name), str):
             return str(value[name])

@@ -153,14 +153,15 @@ class SectionGate:
         entry = self.source.stamped(new, rule, change.op_index, change.slot, about.values(), taken, replaced)
         self.statements[change.op_index] = entry
         doubted = self._doubted()
-        asked = [*about.values(), *contradicting(entry, self._entries(), rule), *([] if doubted is None else [doubted])]
-        answered = refusing(entry, asked, rule) if is_new else None
+        asked_about = [*about.values(), *([] if doubted is None else [doubted]), *self._contradicting(entry)]
+        answered = refusing(entry, asked_about, rule) if is_new else None
         if answered is not None:
             self._report(change, "kept", None, replaced_by=answered.get(rule.id_field))
             return
         runs = fold({**about, slot: entry}, rule)
         run = next(run for run in reversed(runs) if slot in run.slots())
-        rivals = self._rivals(run) if run.slot == slot else []
+        is_review = run.slot == slot and run.ended is None and not run.completes
+        rivals = self._contradicting(run.entry) if is_review else []
         self._check_decides(change, rivals)
         ends = rivals[0] if rivals and not self.source.applies_item else doubted if run.slot == slot else None
         refusal: Verdict | None = "asked"
@@ -187,12 +188,12 @@ class SectionGate:
             change, verdict, entry[rule.id_field], **{name: entry.get(member) for name, member in links.items()}
         )
 
-    def _rivals(self, run: Run) -> list[Entry]:
-        """Return the open entries of other claimants that contradict a new one, newest first, if the tenant decides."""
-        if statements_of(self.rule).between_claimants != "review" or run.completes or run.ended is not None:
+    def _contradicting(self, entry: Entry) -> list[Entry]:
+        """Return the open entries of other claimants that contradict an entry, newest first, if the tenant decides."""
+        if statements_of(self.rule).between_claimants != "review":
             return []
-        found = contradicting(run.entry, self.held.values(), self.rule)
-        return sorted(found, key=lambda entry: newest(entry, self.rule), reverse=True)
+        found = contradicting(entry, self.held.values(), self.rule)
+        return sorted(found, key=lambda held: newest(held, self.rule), reverse=True)
 
     def _check_decides(self, change: EntryChange, rivals: Sequence[Entry]) -> None:
         """Refuse to apply a pending item that another claimant contradicts, unless the tenant does."""

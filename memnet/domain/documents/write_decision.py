@@ -170,15 +170,16 @@ def decide_within(
     writable: Sequence[Pointer],
     *,
     confirmed_at: str | None = None,
+    is_counted: bool = True,
     answer: Answer | None = None,
 ) -> Decision:
     """Decide a patch that the service generated, without a check of confidence and evidence, below `writable` pointers.
 
     With `confirmed_at`, the patch applies a confirmed proposal: sensitive content and lifetimes are checked, the number
-    of operations is not; `answer` is what it decides about a question. Raises what the other checks of `decide_patch`
-    raise.
+    of operations is not; nor is it without `is_counted`. `answer` is what it decides about a question. Raises what the
+    other checks of `decide_patch` raise.
     """
-    ops = _permitted_ops(command, rules, writable, is_counted=confirmed_at is None)
+    ops = _permitted_ops(command, rules, writable, is_counted=is_counted and confirmed_at is None)
     rules = _rules_of_version(rules, current)
     before = _base(rules.binding, current)
     base_bytes = canonical(before)

@@ -19,8 +19,8 @@ from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
 from memnet.domain.documents.statement import statements_of, thing_of
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
-from memnet.domain.governance.source import Source, SourceKind
-from memnet.domain.history.origin import Origin, Traced
+from memnet.domain.governance.retraction_reach import Reach
+from memnet.domain.history.origin import Traced
 
 
 class _Gone(Enum):
@@ -29,46 +29,6 @@ class _Gone(Enum):
 
 GONE: Final = _Gone.GONE
 """What remains of a value that is removed; null is a value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """A source, and the replays that read it."""
-
-    source: Source
-    replay_ids: frozenset[str] = frozenset()
-    """The replays of the conversations that an actor submitted; other sources are named by the evidence itself."""
-
-    def withdraws(self, origin: Origin) -> bool:
-        """Whether a change rests on the source."""
-        evidence = origin.evidence or {}
-        replay_id = evidence.get("replay_id")
-        if self.source.kind is SourceKind.ACTOR and isinstance(replay_id, str) and replay_id in self.replay_ids:
-            return True
-        return self.source.cites(dict(evidence)) or self.source.acted(origin.actor or "", origin.timestamp)
-
-    def takes_all(self, node: Traced) -> bool:
-        """Whether the value rests on the source and no other change has stated it."""
-        sources = node.sources()
-        taken = [origin for origin in sources if self.withdraws(origin)]
-        return bool(taken) and not any(one.states for one in sources if one not in taken)
-
-    def states(self, node: Traced) -> bool:
-        """Whether the value, or one within it, was stated by a change that does not rest on the source.
-
-        What the service only arranges (a time of verification, an expiry) is no statement, and goes with its entry.
-        """
-        return any(
-            origin.states and not self.withdraws(origin)
-            for _, one in node.nodes()
-            if not one.children()
-            for origin in one.sources()
-        )
-
-    def touches(self, node: Traced) -> bool:
-        """Whether a value in the tree, or evidence that it holds, rests on the source."""
-        found = any(self.withdraws(origin) for _, one in node.nodes() for origin in one.sources())
-        return found or any(self.source.cites(one.plain()) for _, one in node.nodes() if isinstance(one.value, dict))
 
 
 @dataclass(slots=True)

@@ -36,6 +36,8 @@ class WaitingKind(StrEnum):
     """An erasure that runs, or that a legal hold has prevented."""
     DEAD_LETTER = "dead_letter"
     """A job whose record cannot be read."""
+    RETRACTION = "retraction"
+    """A retraction that is planned and not applied, or that has failed."""
 
 
 @dataclass(frozen=True, slots=True)

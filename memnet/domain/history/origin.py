@@ -17,7 +17,7 @@ MAX_SOURCES = 64
 """The further sources that a node keeps: the first one and the newest ones."""
 MAX_BEFORE = 8
 """The values before that a node keeps, the newest ones."""
-_ARRANGING = frozenset({Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION, Reason.REJECTION})
+_ARRANGING = frozenset({Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION, Reason.REJECTION, Reason.RETRACTION})
 """The reasons of changes that arrange or admit what other changes have said."""
 
 

@@ -15,7 +15,7 @@ from memnet.domain.history.origin import Origin, Source, SourceKind, Traced, cop
 MERGED = "merged"
 """The member of the evidence of upkeep with one row for each entry that others were merged into: `from`, the pointers
 of the others in the version before, and `into`, the pointer of the entry in the version after."""
-_MERGING = frozenset({Reason.COMPACTION})
+_MERGING = frozenset({Reason.COMPACTION, Reason.RETRACTION})
 """The reasons of changes that may have such rows; no client can send them."""
 
 

@@ -16,6 +16,8 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import envelope
 from memnet.domain.documents.confirmation import waiting
 from memnet.domain.governance import erasure as erasures
+from memnet.domain.governance import retraction as retractions
+from memnet.domain.governance.retraction import retraction_key
 from memnet.domain.governance.waiting import TENANT, WaitingKind, WaitingMark, waiting_in
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
@@ -166,6 +168,13 @@ async def _dead_letter(mark: WaitingMark, service: Service) -> Open | None:
     return None
 
 
+async def _retraction(mark: WaitingMark, service: Service) -> Open | None:
+    """Look whether a retraction waits for its application, or has failed."""
+    stored = await service.records.read(retraction_key(mark.scope, mark.item))
+    retraction = retractions.load(stored.data) if stored else None
+    return Open(1, retraction.updated_at) if retraction is not None and retraction.waits else None
+
+
 LOOKS: Mapping[WaitingKind, Callable[[WaitingMark, Service], Awaitable[Open | None]]] = MappingProxyType(
     {
         WaitingKind.PENDING: _pending,
@@ -174,5 +183,6 @@ LOOKS: Mapping[WaitingKind, Callable[[WaitingMark, Service], Awaitable[Open | No
         WaitingKind.FAILED_REPLAY: _failed_replay,
         WaitingKind.ERASURE: _withheld,
         WaitingKind.DEAD_LETTER: _dead_letter,
+        WaitingKind.RETRACTION: _retraction,
     }
 )

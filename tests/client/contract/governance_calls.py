@@ -3,7 +3,7 @@
 import pytest
 
 from memnet_client import errors
-from tests.client.contract.memory_calls import OPERATOR
+from tests.client.contract.memory_calls import OPERATOR, SAID, propose
 from tests.client.contract.sides import PERSONAL, Side
 
 TALK = [
@@ -144,6 +144,31 @@ def discard_conflict(side: Side) -> None:
         operator.retry_conflict(conflict_id)
     with pytest.raises(errors.ConflictNotFound):
         operator.discard_conflict("cfl-unknown")
+
+
+def get_blame(side: Side) -> None:
+    """Get who wrote a value, what it replaced, and who proposed what was confirmed."""
+    maya, auditor = side.user(), side.user("auditor", ["Memory.Audit"])
+    first = maya.append("user_dynamic", "/preferences", "Answer briefly.", evidence=SAID)
+    maya.append("user_dynamic", "/preferences", "Use charts.", evidence=SAID)
+    maya.update("user_dynamic", lambda content: {**content, "preferences": ["Use charts.", "Answer in full."]})
+    rows = list(auditor.blame("user_dynamic", "/preferences"))
+    assert rows[0]["pointer"] == "/content/preferences"
+    found = {row["value"]: row for row in rows if "value" in row}
+    assert found["Use charts."]["recorded_by"] == "my-agent"
+    assert found["Use charts."]["evidence"]["conversation_id"] == "c1"
+    (then,) = [row for row in auditor.blame("user_dynamic", as_of=first.change_id) if "preferences/0" in row["pointer"]]
+    assert (then["value"], then["change_id"], then["before_known"]) == ("Answer briefly.", first.change_id, True)
+    propose(maya)
+    (item,) = maya.pending()
+    done = side.user("reviewer").confirm(item, evidence=SAID)
+    fact = next(iter(auditor.blame("user_dynamic", "/durable_facts/0/text")))
+    assert (fact["value"], fact["change_id"], fact["recorded_by"]) == ("Lives in Bern.", done.change_id, "reviewer")
+    assert (fact["confirmed"], fact["proposed_by"], fact["further"][0]["kind"]) == (True, "my-agent", "proposed")
+    with pytest.raises(errors.ValueNotFound):
+        list(auditor.blame("user_dynamic", "/preferences/7"))
+    with pytest.raises(errors.RoleRequired):
+        list(maya.blame("user_dynamic"))
 
 
 def list_audit(side: Side) -> None:
