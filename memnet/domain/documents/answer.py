@@ -1,8 +1,8 @@
 """The answer to a question, as the entries that it confirms keep it in their evidence.
 
 An answer is one item of evidence with `confirmed_by` and `answer`: the pending item that was answered, when, and the
-digests of what was not taken. So a statement that the person has already answered is not asked again, and whoever
-answers late can be shown what was decided.
+digests of what was not taken. So a statement that the person has already answered is not asked again, and a late
+answer can be shown what was decided.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
