@@ -77,6 +77,7 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "list_retractions": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_users": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_waiting": frozenset({Role.ADMIN, Role.AUDIT}),
+        "list_tenant_pending": frozenset({Role.ADMIN, Role.AUDIT}),
         "apply_retention": frozenset({Role.ADMIN}),
         "request_erasure": frozenset({Role.ADMIN}),
         "get_erasure": frozenset({Role.ADMIN, Role.AUDIT}),
