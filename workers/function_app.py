@@ -29,7 +29,7 @@ app = func.FunctionApp()
 )
 @app.service_bus_queue_output(arg_name="dead_letter", queue_name=DEAD_LETTERS, connection=CONNECTION)
 async def replay_snapshot(message: func.ServiceBusMessage, dead_letter: func.Out[str]) -> None:
-    """Extract memory from a conversation snapshot and patch it into the documents."""
+    """Extract memory from a conversation and patch it into the documents; apply or undo a retraction."""
     await receive(message, dead_letter, handlers.REPLAY)
 
 

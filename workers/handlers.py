@@ -15,6 +15,7 @@ from memnet.operations.events.reconcile_events import reconcile_events
 from memnet.operations.events.reindex_events import resume_reindexing
 from memnet.operations.events.reindex_turns import any_searchable
 from memnet.operations.governance import erase_tenant, erase_user
+from memnet.operations.governance.run_retraction import fail_retraction, run_retraction
 from memnet.operations.replay.conflicts import attempt_conflict
 from memnet.operations.replay.replays import fail_replay, replay_snapshot
 from memnet.operations.service import backlog
@@ -74,7 +75,11 @@ async def _unmark(job: Job, _reason: str, service: Service) -> None:
     await service.marks.unmark(job)
 
 
-REPLAY = JobHandler(JobKind.REPLAY, _replay, _fail_replay, MAX_ATTEMPTS)
+RETRACTION = JobHandler(
+    JobKind.RETRACTION, lambda job, _, service: run_retraction(job, service), fail_retraction, MAX_ATTEMPTS
+)
+# The sessions of the queue keep the replays and the retractions of a user one after the other.
+REPLAY = JobHandler(JobKind.REPLAY, _replay, _fail_replay, MAX_ATTEMPTS, beside=RETRACTION)
 # A conflict has a schedule of its own: each message is one attempt of it, with the number of the attempt.
 CONFLICT = JobHandler(
     JobKind.CONFLICT,

@@ -38,9 +38,10 @@ FUNCTIONS: Mapping[JobKind, str] = MappingProxyType(
         JobKind.CONFLICT: "attempt_conflict",
         JobKind.REINDEX: "resume_reindexing",
         JobKind.UPKEEP: "run_shard",
+        JobKind.RETRACTION: "replay_snapshot",
     }
 )
-"""The function that handles each kind of job, named as the operation it runs."""
+"""The function that handles each kind of job. Retractions share the queue of replays, and so its function."""
 MAX_DEAD_LETTER_BODY = 65536
 """Bytes of an unreadable message that a dead letter keeps: it must fit into a message itself."""
 log = logging.getLogger("memnet.workers")
@@ -59,6 +60,8 @@ class JobHandler:
     """How often a job is started; None for no limit."""
     requeue: bool = True
     """Send a job that may succeed later to the queue with a delay. False: its marker sends it within two minutes."""
+    beside: "JobHandler | None" = None
+    """The handler of the other kind of jobs in the same queue, if there is one."""
 
     def attempts_exhausted(self, attempt: int) -> bool:
         """Return whether a job with this many attempts is not started again."""
@@ -167,6 +170,8 @@ async def _handle(
     """Raises AbandonMessage."""
     try:
         job = jobs.load(delivery.body)
+        if handler.beside is not None and job.kind is handler.beside.kind:
+            handler = handler.beside
         if job.kind is not handler.kind:
             raise MalformedRequest("The job is of another queue.")
     except MemnetError as error:

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memnet.domain.catalog.catalog import Catalog, WriteRules
+from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.access import Reason, Role
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import apply
 from memnet.domain.core.scope import Actor, ETag, Json
-from memnet.domain.documents.commands import ConfirmPending, IfExists, IfMatch, Settled
-from memnet.domain.documents.confirmation import decide_confirmation
+from memnet.domain.documents.commands import ConfirmPending, IfExists, IfMatch, RejectPending, Settled
+from memnet.domain.documents.confirmation import decide_confirmation, decide_rejection
 from memnet.domain.documents.write_decision import Decision, decide_maintenance, decide_patch, decide_replacement
 from tests.domain.samples import ALICE, BOB, KEY, op, patch_command, replace_command, small_rules, version_with
 
@@ -20,7 +21,7 @@ STATEMENT: dict[str, Any] = {
     "required": ["subject", "attribute"],
     "properties": {
         **{name: {"type": "string"} for name in ("id", "text", "subject", "attribute", "breed", "colour")},
-        **{name: {"type": ["string", "null"]} for name in ("aspect", "value", "replaces", "replaced_by")},
+        **{name: {"type": ["string", "null"]} for name in ("aspect", "value", "claimed_by", "replaces", "replaced_by")},
         "confidence": {"type": "number"},
         "importance": {"type": "number"},
         "evidence": {"type": "object"},
@@ -80,6 +81,8 @@ class Statements:
     rules: WriteRules = field(default_factory=statement_rules)
     content: Json = None
     number: int = 0
+    others: dict[str, Profile] = field(default_factory=dict)
+    """Profiles of other products, by id."""
 
     def __post_init__(self) -> None:
         self.content = self.content or {"facts": [], "notes": [], "waiting": []}
@@ -127,20 +130,44 @@ class Statements:
     def confirm(self, pending_id: str, by: Actor = BOB, now: str | None = None, **members: Any) -> list[Settled]:
         """Confirm a pending item on the last day of the month, unless `now` is given; `members` are of the command."""
         self.number += 1
-        schema = self.rules.schema
-        catalog = Catalog({"p": self.rules.profile}, {(schema.schema_id, schema.version): schema})
         command = ConfirmPending(
             key=KEY,
             actor=replace(by, roles=by.roles or frozenset({Role.WRITE, Role.READ})),
             precondition=IfExists(),
             idempotency_key=f"confirm-{self.number}",
             pending_id=pending_id,
-            confidence=0.9,
-            evidence={"conversation_id": "confirmation"},
-            **members,
+            **{"confidence": 0.9, "evidence": {"conversation_id": "confirmation"}, **members},
         )
-        self._take(decide_confirmation(command, catalog, version_with(self.rules, self.content), now=now or day(31)))
+        self._take(
+            decide_confirmation(command, self._catalog(), version_with(self.rules, self.content), now=now or day(31))
+        )
         return list(self.settled)
+
+    def reject(self, pending_id: str, by: Actor = BOB) -> None:
+        """Reject a pending item."""
+        self.number += 1
+        command = RejectPending(
+            key=KEY,
+            actor=replace(by, roles=by.roles or frozenset({Role.WRITE, Role.READ})),
+            precondition=IfExists(),
+            idempotency_key=f"reject-{self.number}",
+            pending_id=pending_id,
+        )
+        self._take(decide_rejection(command, self._catalog(), version_with(self.rules, self.content)))
+
+    def admit(self, *principals: str) -> None:
+        """Let only these principals use the profile."""
+        profile = self.rules.profile.model_copy(update={"allowed_principals": principals})
+        self.rules = WriteRules(profile, self.rules.binding, self.rules.schema)
+
+    def product(self, profile_id: str, *principals: str) -> Profile:
+        """Return the same profile of another product."""
+        update = {"profile_id": profile_id, "allowed_principals": principals}
+        return self.rules.profile.model_copy(update=update)
+
+    def _catalog(self) -> Catalog:
+        schema = self.rules.schema
+        return Catalog({"p": self.rules.profile, **self.others}, {(schema.schema_id, schema.version): schema})
 
     def put(self, content: Json) -> None:
         """Replace the content."""

@@ -94,6 +94,7 @@ class Profile(CatalogFile):
     durable_sections: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
     pending_sections: dict[str, Pointer] = Field(default_factory=dict)
     confirmed_by: Literal["another_principal", "anyone"] = "another_principal"
+    retracted_by: Literal["another_principal", "anyone"] = "anyone"
     durable_writes: Literal["confident", "confirmed_only"] = "confident"
     max_ops: Annotated[int, Field(ge=1, le=1000)] = 50
     allowed_principals: tuple[str, ...] | None = None

@@ -20,11 +20,35 @@ from memnet.domain.core.violations import Problem
 MEMBERS = ("value_field", "from_field", "until_field", "replaces_field", "replaced_field")
 OF_SERVICE = ("id_field", "text_field", "confidence_field", "evidence_field", "verified_field")
 TIME, ENTRY_ID = "2026-02-14T20:00:00.000000Z", "stm-0123456789abcdef01234567"
-ITEM: dict[str, Json] = {"conversation_id": "c", "at": TIME, "confirmed_by": "p", "lacks": ["m"]}
+ANSWER: dict[str, Json] = {"pending_id": ENTRY_ID, "at": TIME, "values": ["0"], "evidence": ["0"], "apart_from": None}
+ITEM: dict[str, Json] = {"conversation_id": "c", "at": TIME, "confirmed_by": "p", "answer": ANSWER, "lacks": ["m"]}
 EVIDENCE: dict[str, Json] = {**ITEM, "also": [ITEM]}
 """What the service writes as the evidence of a statement."""
+PROPOSAL: dict[str, Json] = {
+    "id": ENTRY_ID,
+    "text": "t",
+    "profile_id": "p",
+    "binding_id": "b",
+    "confidence": None,
+    "evidence": None,
+    "proposed_at": TIME,
+    "proposed_by": "p",
+    "on_behalf_of": None,
+    "proposed_on": None,
+    "target": {"op": "add", "path": "/content/x/-", "value": {}},
+    "base": {},
+}
+QUESTION: dict[str, Json] = {
+    "question": "q" * 1500,
+    "choices": ["c" * 300] * 8,
+    "decides": "user",
+    "contradicts": ENTRY_ID,
+    "alternatives": [PROPOSAL] * 6,
+    "also_proposed_by": ["p"] * 20,
+}
+"""The members that a full question adds to a pending item."""
 CODE = f"{PREFIX}0123456789abcdef0123456789abcdef"
-REMEDY = "allow date-times, ids, codes of claimants, and in evidence the members at, lacks and confirmed_by"
+REMEDY = "allow date-times, ids, codes of claimants, and in evidence the members at, lacks, confirmed_by and answer"
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -42,6 +66,8 @@ def check_statements(profile: Profile, schemas: Mapping[str, Schema]) -> Iterato
             if schema is not None and schema.has_array(rule.section):
                 yield from _check_members(at, rule, rule.statements, schema)
                 yield from _check_room(at, profile, binding_id, rule, schema)
+            if schema is not None and rule.statements.question is not None:
+                yield from _check_question(at, profile, binding_id, schema)
 
 
 def _check_names(at: str, rule: SectionUpkeep, statements: Statements) -> Iterator[Problem]:
@@ -79,6 +105,22 @@ def _check_asking(
             yield Problem(f"{at}/question", f"has no place for the {name} statement", f"add {{{name}}}")
     for name in sorted(found - {"old", "new"}):
         yield Problem(f"{at}/question", f"{{{name}}} is neither {{old}} nor {{new}}", "write one of them")
+
+
+def _check_question(at: str, profile: Profile, binding_id: str, schema: Schema) -> Iterator[Problem]:
+    """Yield what the schema's pending items have no room for: a question with all of its choices."""
+    section, binding = profile.pending_sections.get(binding_id), profile.binding(binding_id)
+    if section is None or binding is None or not schema.has_array(section):
+        return
+    for name in QUESTION:
+        if not schema.has(f"{section}/-/{name}"):
+            yield Problem(f"{at}/question", f"the pending items at {section} have no {name}", "add it to the schema")
+            return
+    for violation in schema.violations(content_with(binding, section, QUESTION)):
+        place = pointer(violation.pointer)[len(pointer(section)) + 1 :]
+        if lies_within(pointer(violation.pointer), pointer(section)) and place and place[0] in QUESTION:
+            reason = f"the schema refuses what the service writes to {pointer_text(place)}: {violation.message}"
+            yield Problem(f"{at}/question", reason, "allow the members of a question that docs/profiles.md lists")
 
 
 def _check_claimants(

@@ -6,11 +6,10 @@ from the first data key of the claimant. A rotation keeps that key, so the code 
 so the code cannot be made again, and no one can test whose it was.
 """
 
-import hmac
-from hashlib import sha256
 from typing import Annotated, Final
 
 from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.hmac import HMAC
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -36,5 +35,6 @@ class Claimant(BaseModel):
 def claimant_code(first_key: bytes, workspace: UserScope) -> str:
     """Return the code, in a workspace, of the claimant whose first data key this is."""
     key = HKDF(SHA256(), KEY_BYTES, salt=None, info=_PURPOSE).derive(first_key)
-    digest = hmac.digest(key, canonical([workspace.tenant_id, workspace.user_id]), sha256)
-    return f"{PREFIX}{digest.hex()[:_CODE_DIGITS]}"
+    code = HMAC(key, SHA256())
+    code.update(canonical([workspace.tenant_id, workspace.user_id]))
+    return f"{PREFIX}{code.finalize().hex()[:_CODE_DIGITS]}"

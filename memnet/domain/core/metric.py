@@ -152,6 +152,20 @@ DEAD_LETTERS: Final = Metric(
     "Jobs that the workers moved to the dead letters, by error code.",
     ("operation", "outcome"),
 )
+RETRACTIONS: Final = Metric(
+    "memnet.retractions",
+    MetricKind.COUNTER,
+    "{retraction}",
+    "Retractions that ended, by status: applied, partial, undone or failed.",
+    ("outcome",),
+)
+RETRACTED_VALUES: Final = Metric(
+    "memnet.retraction.values",
+    MetricKind.COUNTER,
+    "{value}",
+    "Values of documents in applied retractions, by what happened to them.",
+    ("outcome",),
+)
 ERASURE_OLDEST_AGE: Final = Metric(
     "memnet.erasure.oldest_age", MetricKind.GAUGE, "s", "Age of the oldest unfinished erasure; 0: there is none."
 )

@@ -101,10 +101,10 @@ def proposed_on(command: PatchDocument) -> str | None:
     return command.precondition.etag if isinstance(command.precondition, IfMatch) else None
 
 
-def proposals_of(item: Json) -> list[Any]:
+def proposals_of(item: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the proposals of an item, in the order of its choices: its own, then those that joined it."""
     others = item.get(ALTERNATIVES)
-    return [item, *(others if isinstance(others, list) else [])]
+    return [item, *(one for one in (others if isinstance(others, list) else []) if isinstance(one, dict))]
 
 
 def may_confirm(item: Json, principal: str, profile: Profile) -> bool:

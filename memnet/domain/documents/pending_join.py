@@ -22,6 +22,7 @@ from memnet.domain.documents.entry import confidence_of, entries_at, joint_evide
 from memnet.domain.documents.pending_item import proposals_of, written
 from memnet.domain.documents.statement import statements_of, thing_of, value_of
 from memnet.domain.documents.statement_question import (
+    QUESTION,
     asked_again,
     choice_of,
     find_question,
@@ -179,8 +180,11 @@ def _without(entry: Json, names: set[str]) -> bytes:
 
 
 def _joint(kept: dict[str, Any], item: dict[str, Any], rules: Sequence[SectionUpkeep]) -> dict[str, Any]:
-    """Return the item that waits, with the evidence, the confidence and the conversations of the other one."""
-    joint = _with_sources(kept, item, PROPOSAL)
+    """Return the item that waits, with the evidence, the confidence and the conversations of the other one.
+
+    It asks what the other one asks: what it proposes may contradict an entry that was not open before.
+    """
+    joint = {name: item[name] for name in QUESTION if name in item} | _with_sources(kept, item, PROPOSAL)
     value, other = kept["target"].get("value"), item["target"]["value"]
     if isinstance(value, dict) and isinstance(other, dict):
         rule = rule_of(pointer(kept["target"]["path"])[1:-1], rules)

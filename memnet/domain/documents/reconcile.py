@@ -17,10 +17,11 @@ from memnet.domain.core.errors import StatementContradicted
 from memnet.domain.core.json_patch import Op, Operation, apply, member_ops, parse_patch, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents import statement_question
+from memnet.domain.documents.answer import Answer
 from memnet.domain.documents.claim import check_codes
 from memnet.domain.documents.commands import PatchDocument, Settled
 from memnet.domain.documents.entry import entries_at, evidence_of
-from memnet.domain.documents.pending_item import written
+from memnet.domain.documents.pending_item import proposals_of, written
 from memnet.domain.documents.section_changes import SentChanges
 from memnet.domain.documents.section_gate import SectionGate
 from memnet.domain.documents.statement import AT, Entry, contradictions
@@ -50,11 +51,13 @@ def settle(
     proposal_ids: Sequence[str] = (),
     is_confirmed: bool = False,
     is_corroborated: bool = False,
+    answer: Answer | None = None,
 ) -> Settlement:
     """Return the operations that a patch of the content `before` becomes. Neither is changed.
 
     `now` is the source time of a patch without one; `proposal_ids` are the ids of the pending items that it may need,
-    in order. `is_confirmed`, `is_corroborated`: the patch applies a pending item, so that it asks nothing.
+    in order. `is_confirmed`, `is_corroborated`: the patch applies a pending item, so that it asks nothing; `answer`:
+    what the confirmation decided about a question.
 
     Raises StatementContradicted for a change of a closed entry or of what an entry is about, and what
     `json_patch.apply` raises.
@@ -67,7 +70,7 @@ def settle(
     apply({ROOT: orjson.loads(canonical(before))}, orjson.loads(canonical([op.body for op in ops])))
     applies_item = is_confirmed or is_corroborated
     items = _waiting_entries(before, rules) if applies_item else ()
-    source = StatementSource(command, now, _evidence(items), _claimants(items), is_confirmed, is_corroborated)
+    source = StatementSource(command, now, _evidence(items), _claimants(items), is_confirmed, is_corroborated, answer)
     gate = _Gate(source, rules, sent, proposal_ids)
     gate.state = {ROOT: orjson.loads(canonical(before))}
     for index, op in enumerate(ops):
@@ -166,8 +169,9 @@ def _waiting_entries(content: Json, rules: WriteRules) -> Sequence[tuple[Entry, 
     binding_id = rules.binding.binding_id
     section = rules.profile.pending_sections.get(binding_id)
     found: list[tuple[Entry, SectionUpkeep]] = []
-    for item in [] if section is None else entries_at(content, section):
-        target = item.get("target") if isinstance(item, dict) else None
+    items = [] if section is None else entries_at(content, section)
+    for one in (one for item in items if isinstance(item, dict) for one in proposals_of(item)):
+        target = one.get("target")
         value = target.get("value") if isinstance(target, dict) else None
         if isinstance(value, dict):
             found += [(value, rule) for rule in rules.profile.upkeep_rules.get(binding_id, ())]

@@ -11,6 +11,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import PathNotWritable, StatementContradicted
 from memnet.domain.core.json_patch import pointer_text
 from memnet.domain.core.scope import Json
+from memnet.domain.documents.answer import bare, refusing, set_apart
 from memnet.domain.documents.claim import contradicting
 from memnet.domain.documents.commands import Settled, Verdict
 from memnet.domain.documents.entry import confidence_of, evidence_of, is_open
@@ -27,7 +28,7 @@ from memnet.domain.documents.statement import (
     value_of,
 )
 from memnet.domain.documents.statement_fold import Run, fold
-from memnet.domain.documents.statement_source import StatementSource, at_time, bare, evidence_with, moment_after
+from memnet.domain.documents.statement_source import StatementSource, at_time, evidence_with, moment_after
 
 Ask = Callable[[int, SectionUpkeep, Entry, Entry, bool], str | None]
 """Makes a pending item of the statement of an operation, which contradicts an entry; returns its id, or None.
@@ -133,6 +134,8 @@ class SectionGate:
             item if canonical(item) in exact else similar.get(canonical(bare(item)), at_time(item, at))
             for item in evidence_of(new, rule)
         ]
+        if self.source.answer is not None:
+            items = self.source.answered(items, exact)
         if items:
             entry[rule.evidence_field] = evidence_with(items)
         about = self._about(thing_of(entry, rule)) | {change.slot: entry}
@@ -142,15 +145,25 @@ class SectionGate:
     def _state(self, change: EntryChange, new: Entry, replaced: Entry | None = None) -> None:
         """Settle a new statement."""
         rule, slot = self.rule, change.slot if replaced is None else self._own_slot()
+        is_new = replaced is None and not self.source.applies_item
+        if is_new:
+            new = set_apart(new, self._entries(), rule)
         about = self._about(thing_of(new, rule))
         taken = {entry.get(rule.id_field) for entry in self.held.values() if isinstance(entry, dict)}
         entry = self.source.stamped(new, rule, change.op_index, change.slot, about.values(), taken, replaced)
         self.statements[change.op_index] = entry
+        doubted = self._doubted()
+        asked = [*about.values(), *([] if doubted is None else [doubted]), *self._contradicting(entry)]
+        answered = refusing(entry, asked, rule) if is_new else None
+        if answered is not None:
+            self._report(change, "kept", None, replaced_by=answered.get(rule.id_field))
+            return
         runs = fold({**about, slot: entry}, rule)
         run = next(run for run in reversed(runs) if slot in run.slots())
-        rivals = self._rivals(run) if run.slot == slot else []
+        is_review = run.slot == slot and run.ended is None and not run.completes
+        rivals = self._contradicting(run.entry) if is_review else []
         self._check_decides(change, rivals)
-        ends = rivals[0] if rivals and not self.source.applies_item else self._doubted() if run.slot == slot else None
+        ends = rivals[0] if rivals and not self.source.applies_item else doubted if run.slot == slot else None
         refusal: Verdict | None = "asked"
         if ends is None and run.follows is not None and run.slot == slot and run.ended is None:
             ends = run.follows.entry
@@ -175,12 +188,12 @@ class SectionGate:
             change, verdict, entry[rule.id_field], **{name: entry.get(member) for name, member in links.items()}
         )
 
-    def _rivals(self, run: Run) -> list[Entry]:
-        """Return the open entries of other claimants that contradict a new one, newest first, if the tenant decides."""
-        if statements_of(self.rule).between_claimants != "review" or run.completes or run.ended is not None:
+    def _contradicting(self, entry: Entry) -> list[Entry]:
+        """Return the open entries of other claimants that contradict an entry, newest first, if the tenant decides."""
+        if statements_of(self.rule).between_claimants != "review":
             return []
-        found = contradicting(run.entry, self.held.values(), self.rule)
-        return sorted(found, key=lambda entry: newest(entry, self.rule), reverse=True)
+        found = contradicting(entry, self.held.values(), self.rule)
+        return sorted(found, key=lambda held: newest(held, self.rule), reverse=True)
 
     def _check_decides(self, change: EntryChange, rivals: Sequence[Entry]) -> None:
         """Refuse to apply a pending item that another claimant contradicts, unless the tenant does."""
@@ -218,15 +231,18 @@ class SectionGate:
             return "late"
         if run.follows is not None:
             return "completed" if run.completes else "superseded"
-        others = [entry for entry in self.held.values() if isinstance(entry, dict) and is_open(entry, self.rule)]
+        others = [entry for entry in self._entries() if is_open(entry, self.rule)]
         beside = [entry for entry in others if (found := thing_of(entry, self.rule))[0] == thing[0] and found != thing]
         return "beside" if takes_several(run.entry, self.rule) and beside else "new"
 
     def _doubted(self) -> Entry | None:
         """Return the open entry that the patch may be about, in the view of its proposer: it asks about that one."""
         named = None if self.source.applies_item else self.source.command.asks_about
-        known = [entry for entry in self.held.values() if isinstance(entry, dict) and is_open(entry, self.rule)]
+        known = [entry for entry in self._entries() if is_open(entry, self.rule)]
         return next((entry for entry in known if named is not None and entry.get(self.rule.id_field) == named), None)
+
+    def _entries(self) -> list[Entry]:
+        return [entry for entry in self.held.values() if isinstance(entry, dict)]
 
     def _refusal(self, entry: Entry, held: Entry, *, completes: bool) -> Verdict | None:
         """Return what happens to a statement that may not close the entry `held`; None: it may."""

@@ -25,6 +25,8 @@ LACKS = "lacks"
 """The member of an item of evidence with the names of the entry's members that this source did not state."""
 CONFIRMED_BY = "confirmed_by"
 """The member of an item of evidence with the principal that confirmed the statement."""
+ANSWER = "answer"
+"""The member of an item of evidence with what the confirmation of a question decided (`answer`)."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 Entry = dict[str, Any]
 Thing = tuple[tuple[str | None, ...], str | None]

@@ -18,7 +18,7 @@ from memnet.domain.documents.commands import PatchDocument
 from memnet.domain.documents.confidence import text_of
 from memnet.domain.documents.entry import rule_of
 from memnet.domain.documents.pending_item import ALSO_PROPOSED_BY, ALTERNATIVES, proposals_of, proposed_item
-from memnet.domain.documents.statement import Entry, statements_of, thing_of, value_of
+from memnet.domain.documents.statement import Entry, Thing, statements_of, thing_of, value_of
 
 MAX_CHOICES: Final = 8
 """Choices of a question, the open entry among them."""
@@ -31,7 +31,9 @@ CONTRADICTS: Final = "contradicts"
 Decides = Literal["user", "tenant"]
 _PLACEHOLDER = re.compile(r"\{(old|new)\}(\.?)")
 """With the full stop behind it, which a text may end with, too."""
-_SHARED = (ALTERNATIVES, ALSO_PROPOSED_BY, CONTRADICTS, "question", "choices", "decides")
+QUESTION: Final = (CONTRADICTS, "question", "choices", "decides")
+"""The members of a pending item that ask."""
+_SHARED = (*QUESTION, ALTERNATIVES, ALSO_PROPOSED_BY)
 """The members that belong to the question and not to one of its statements."""
 
 
@@ -96,6 +98,12 @@ def section_of(item: Json, rules: Sequence[SectionUpkeep]) -> SectionUpkeep | No
     return rule if rule.statements is not None and place[-1:] == ("-",) else None
 
 
+def is_sound(question: dict[str, Any], rules: Sequence[SectionUpkeep]) -> bool:
+    """Return whether every proposal of a question adds a statement to one section; a PUT can store another item."""
+    rule = section_of(question, rules)
+    return rule is not None and all(section_of(one, rules) == rule for one in proposals_of(question))
+
+
 def find_question(item: Json, waiting: Sequence[Json], rules: Sequence[SectionUpkeep]) -> int | None:
     """Return the index of the waiting item that asks about the same thing; None: there is none, or `item` asks nothing.
 
@@ -105,11 +113,15 @@ def find_question(item: Json, waiting: Sequence[Json], rules: Sequence[SectionUp
     if rule is None:
         return None
     for index, other in enumerate(waiting):
-        if not isinstance(other, dict) or CONTRADICTS not in other or section_of(other, rules) != rule:
+        if not isinstance(other, dict) or CONTRADICTS not in other or not is_sound(other, rules):
             continue
-        if thing_of(other["target"]["value"], rule) == thing_of(item["target"]["value"], rule):
+        if section_of(other, rules) == rule and _thing(other, rule) == _thing(item, rule):
             return index
     return None
+
+
+def _thing(item: dict[str, Any], rule: SectionUpkeep) -> Thing:
+    return thing_of(item["target"]["value"], rule)
 
 
 def choice_of(question: Json, item: Json, rule: SectionUpkeep) -> int | None:
@@ -124,13 +136,17 @@ def with_proposal(question: dict[str, Any], number: int, joint: dict[str, Any]) 
     if number == 0:
         return {**question, **joint}
     others = list(question[ALTERNATIVES])
-    others[number - 1] = joint
+    others[number - 1] = _statement(joint)
     return {**question, ALTERNATIVES: others}
+
+
+def _statement(item: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name not in _SHARED}
 
 
 def with_choice(question: dict[str, Any], item: dict[str, Any]) -> dict[str, Any] | None:
     """Return the question with the statement of `item` as its last choice; None: it has no room."""
-    others = [*question.get(ALTERNATIVES, ()), {name: item[name] for name in item if name not in _SHARED}]
+    others = [*question.get(ALTERNATIVES, ()), _statement(item)]
     if len(others) + 2 > MAX_CHOICES:
         return None
     choices = {"choices": [*question["choices"], item["choices"][1]]} if "choices" in question else {}

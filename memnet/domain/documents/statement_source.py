@@ -8,10 +8,11 @@ from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
+from memnet.domain.documents.answer import Answer, bare
 from memnet.domain.documents.commands import PatchDocument
 from memnet.domain.documents.entry import ALSO, evidence_of
-from memnet.domain.documents.pending_item import PROVENANCE
 from memnet.domain.documents.statement import (
+    ANSWER,
     AT,
     CONFIRMED_BY,
     LACKS,
@@ -24,6 +25,11 @@ from memnet.domain.documents.statement import (
     time_of,
 )
 from memnet.domain.documents.statement_fold import derived_id
+
+_OF_SERVICE = (ALSO, LACKS, CONFIRMED_BY, ANSWER)
+"""The members of an item of evidence that no sender sets."""
+_OF_ANSWER = ("pending_id", "take")
+"""The members that a confirmation adds to its evidence in the audit record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +46,8 @@ class StatementSource:
     """Whether the patch applies a confirmed proposal."""
     is_corroborated: bool = False
     """Whether the patch applies a pending item that the user stated often enough."""
-    is_beside: bool = False
-    """Whether a confirmed statement stands beside those that it contradicts."""
+    answer: Answer | None = None
+    """What the confirmation decided about a question; None: it answers none."""
     _stated: dict[Thing, str] = field(default_factory=dict)
     """The time of the last statement of this patch about a thing."""
 
@@ -53,7 +59,7 @@ class StatementSource:
     @property
     def closes_rivals(self) -> bool:
         """Whether the patch is an answer that ends what other claimants say."""
-        return self.is_confirmed and not self.is_beside
+        return self.is_confirmed and not (self.answer is not None and self.answer.is_beside)
 
     def claimant_of(self, entry: Entry, rule: SectionUpkeep) -> Json:
         """Return the code of the claimant of a new entry: that of the patch, or of the pending item that it applies."""
@@ -101,7 +107,9 @@ class StatementSource:
             own = [at_time(self.command.evidence or {}, at)]
         if self.is_confirmed:
             first, rest = (own[0], own[1:]) if own else ({AT: at}, [])
-            own = [{**first, CONFIRMED_BY: self.command.actor.principal}, *rest]
+            if self.answer is not None and self.answer.is_current:
+                first = {**first, AT: max(self.now, at)}
+            own = [self._confirmed(first, is_apart=True), *rest]
         made[rule.evidence_field] = evidence_with([*kept, *own])
         made[statements_of(rule).from_field] = min(time_of(item, AT) for item in [*kept, *own])
         if not isinstance(made.get(rule.id_field), str) or made[rule.id_field] in taken:
@@ -109,6 +117,20 @@ class StatementSource:
             origin = (command.key.blob_name, command.actor.principal, command.idempotency_key)
             made[rule.id_field] = derived_id(*origin, rule.section, index, slot)
         return made
+
+    def answered(self, items: Sequence[Entry], had: Collection[bytes]) -> list[Entry]:
+        """Return the evidence of an entry that the answer keeps, with the answer as an item of its own.
+
+        `had` are the items, in canonical form, that the entry has already.
+        """
+        given = {name: value for name, value in (self.command.evidence or {}).items() if name not in _OF_ANSWER}
+        own = at_time(given, self.now)
+        kept = [item for item in items if canonical(item) in had or canonical(bare(item)) != canonical(bare(own))]
+        return [*kept, self._confirmed(own)]
+
+    def _confirmed(self, item: Entry, *, is_apart: bool = False) -> Entry:
+        made = {**item, CONFIRMED_BY: self.command.actor.principal}
+        return made if self.answer is None else {**made, ANSWER: self.answer.members(self.now, is_apart=is_apart)}
 
     def _fresh_time(self, thing: Thing, rule: SectionUpkeep, about: Sequence[Entry], replaced: Entry | None) -> str:
         """Return the source time of a new statement.
@@ -137,14 +159,7 @@ def moment_after(time: str) -> str:
 def at_time(item: Json, at: str) -> Entry:
     """Return an item of evidence with a source time."""
     members = item if isinstance(item, dict) else {}
-    return {name: value for name, value in members.items() if name not in (ALSO, LACKS, CONFIRMED_BY)} | {AT: at}
-
-
-def bare(item: Json) -> Json:
-    """Return an item of evidence without what may differ between a proposal and its entry."""
-    if not isinstance(item, dict):
-        return item
-    return {name: value for name, value in item.items() if name not in (AT, LACKS, PROVENANCE)}
+    return {name: value for name, value in members.items() if name not in _OF_SERVICE} | {AT: at}
 
 
 def evidence_with(items: Sequence[Entry]) -> Entry:

@@ -22,6 +22,7 @@ from memnet.domain.core.suggestion import listed
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.core.violations import Violations
 from memnet.domain.documents import confidence, corroboration, pending_item, pending_join, sensitive
+from memnet.domain.documents.answer import Answer
 from memnet.domain.documents.commands import DeleteDocument, PatchDocument, Redirection, ReplaceDocument, Settled
 from memnet.domain.documents.entry_checks import check_entry_evidence, check_lifetimes, lifetime_ops
 from memnet.domain.documents.envelope import Envelope
@@ -169,13 +170,16 @@ def decide_within(
     writable: Sequence[Pointer],
     *,
     confirmed_at: str | None = None,
+    is_counted: bool = True,
+    answer: Answer | None = None,
 ) -> Decision:
     """Decide a patch that the service generated, without a check of confidence and evidence, below `writable` pointers.
 
     With `confirmed_at`, the patch applies a confirmed proposal: sensitive content and lifetimes are checked, the number
-    of operations is not. Raises what the other checks of `decide_patch` raise.
+    of operations is not; nor is it without `is_counted`. `answer` is what it decides about a question. Raises what the
+    other checks of `decide_patch` raise.
     """
-    ops = _permitted_ops(command, rules, writable, is_counted=confirmed_at is None)
+    ops = _permitted_ops(command, rules, writable, is_counted=is_counted and confirmed_at is None)
     rules = _rules_of_version(rules, current)
     before = _base(rules.binding, current)
     base_bytes = canonical(before)
@@ -184,7 +188,7 @@ def decide_within(
         content, content_bytes = _patched(ops, rules, before, base_bytes)
     else:
         sensitive.check_patch(command, ops, rules.profile.sensitive_content)
-        made = settle(ops, command, rules, before, now=confirmed_at, is_confirmed=True)
+        made = settle(ops, command, rules, before, now=confirmed_at, is_confirmed=True, answer=answer)
         ops, settled = made.ops, made.settled
         ops, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, confirmed_at)
         check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(confirmed_at))

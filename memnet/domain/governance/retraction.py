@@ -15,6 +15,7 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.json_patch import Op
 from memnet.domain.core.json_types import members_of
@@ -67,8 +68,8 @@ class Why(StrEnum):
     """Why a value that rests on the source stays.
 
     OLDER_THAN_HISTORY: its evidence names the source, but the change that put it is not kept. SCHEMA, LIMIT, DENIED:
-    the document without it would violate its schema, a limit, or name a field that the profile denies. READ_ONLY: no
-    profile may write the document. NEWER_WRITE (undo): another write has changed it since.
+    the document without it would violate its schema or a limit, or have a field that the profile denies. READ_ONLY: no
+    profile may write the document. NOT_PROVEN: the gate could not prove that nothing else changes.
     """
 
     OLDER_THAN_HISTORY = "older_than_history"
@@ -76,7 +77,7 @@ class Why(StrEnum):
     LIMIT = "limit"
     DENIED = "denied"
     READ_ONLY = "read_only"
-    NEWER_WRITE = "newer_write"
+    NOT_PROVEN = "not_proven"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,7 @@ class DocumentRequest:
     number: int
     etag: ETag
     ops: Sequence[Op]
+    evidence: EvidenceMembers
     before: Json
     """The content that the operations apply to; an undo restores it."""
 
@@ -121,6 +123,8 @@ class DocumentPlan:
     undo_change_id: str | None = None
     is_done: bool = False
     """Whether the current step, applying or undoing, has dealt with the document."""
+    not_undone: Sequence[str] = ()
+    """The pointers of values that an undo could not bring back, because another write has changed them since."""
 
     def key(self, scope: UserScope) -> DocumentKey:
         """Return the key of the document."""
@@ -128,7 +132,8 @@ class DocumentPlan:
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response."""
-        shown = members_of(self, "values", "request", "undo", "is_done")
+        shown = members_of(self, "values", "request", "undo", "is_done", "not_undone")
+        shown["not_undone"] = list(self.not_undone)
         return {**shown, "values": [members_of(value) for value in self.values]}
 
 
@@ -146,6 +151,7 @@ class RetractionPlan:
         documents = [
             {
                 **members_of(one, "values", "request", "undo"),
+                "not_undone": list(one.not_undone),
                 "values": [members_of(value) for value in one.values],
                 "request": one.request and members_of(one.request),
                 "undo": one.undo and members_of(one.undo),
@@ -211,6 +217,11 @@ class Retraction:
         """Whether a worker has something to do."""
         return self.status in RUNNING
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a person."""
+        return self.status in (RetractionStatus.PLANNED, RetractionStatus.FAILED)
+
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response, without the plan."""
         shown = members_of(self, "scope", "sealed", "request_hash", "source", "attempts", "counts")
@@ -218,7 +229,9 @@ class Retraction:
 
     def begin(self, status: RetractionStatus, by: str, now: datetime) -> "Retraction":
         """Let a worker apply or undo it."""
-        who: dict[str, Any] = {"applied_by": by} if status is RetractionStatus.APPLYING else {"undone_by": by}
+        who: dict[str, Any] = (
+            {"applied_by": self.applied_by or by} if status is RetractionStatus.APPLYING else {"undone_by": by}
+        )
         return self._changed(now, status=status, failure=None, attempts=self.attempts + 1, **who)
 
     def end(self, status: RetractionStatus, now: datetime, failure: str | None = None) -> "Retraction":
@@ -282,5 +295,6 @@ def _document(row: dict[str, Any]) -> DocumentPlan:
         values=values,
         request=None if request is None else DocumentRequest(**request),
         undo=None if undo is None else DocumentRequest(**undo),
+        not_undone=tuple(row.pop("not_undone")),
         **row,
     )

@@ -23,7 +23,7 @@ class SourceKind(StrEnum):
     """What one replay wrote; its conversation stays."""
     EVENT = "event"
     ACTOR = "actor"
-    """What a principal submitted or wrote, from `since` until before `until`."""
+    """What a principal submitted or wrote, from `since` until before `until`: times as `to_text` writes them."""
     MODEL = "model"
     """What replays wrote with a model, or with the prompt of a hash; their conversations stay."""
 

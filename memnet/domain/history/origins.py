@@ -138,6 +138,9 @@ def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced
             for child, place in zip(value, places, strict=True)
         ]
     elif canonical(value) != canonical(old.plain()):
+        returned = _returned(old, value, change)
+        if returned is not None:
+            return returned
         new = _new(value, origin, change)
         new.was = _bounded(old)
         return new
@@ -145,6 +148,14 @@ def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced
     if change.restates and not isinstance(old.value, dict | list):
         old.rest_on([Source(SourceKind.RESTATED, origin)])
     return old
+
+
+def _returned(old: Traced, value: Json, change: Change) -> Traced | None:
+    """A retraction puts a value back that was there before: it comes from where it came from then."""
+    if change.origin.reason != Reason.RETRACTION:
+        return None
+    data = canonical(value)
+    return next((earlier for earlier in old.before() if canonical(earlier.plain()) == data), None)
 
 
 def _new(value: Json, origin: Origin, change: Change) -> Traced:

@@ -1,11 +1,14 @@
 """The sealed copies of what retractions took out."""
 
+from contextlib import suppress
+
 import orjson
 
 from memnet.domain.catalog.retention_policy import Kind
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.withdrawn import PlannedItem, Withdrawal, WithdrawnCopy, copy_key, load_copy
+from memnet.ports import StoreConflict
 from memnet.service import Service
 from memnet.stores import KeyRing
 
@@ -31,7 +34,8 @@ async def keep_copy(
         return
     sealed = orjson.loads(await KeyRing(service.vault).seal(key, data))
     copy = WithdrawnCopy(key, rule, since, profile_id, sealed)
-    await service.records.write(key, copy.dump(), replaces=None)
+    with suppress(StoreConflict):
+        await service.records.write(key, copy.dump(), replaces=None)
 
 
 async def read_copy(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Get and list replays, and retry them; find, send and unmark the jobs of replays and conflicts."""
+"""Get and list replays, and retry them; find, send and unmark the jobs of users."""
 
 import logging
 from contextlib import suppress
@@ -12,6 +12,8 @@ from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import from_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.governance import retraction as retractions
+from memnet.domain.governance.retraction import retraction_key
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import conflict_key
@@ -59,6 +61,10 @@ async def find_due_job(job: Job, service: Service) -> DueJob | None:
         if conflict is None or conflict.next_attempt_at is None:
             return None
         return DueJob(conflict.retry_number, from_text(conflict.next_attempt_at))
+    if job.kind is JobKind.RETRACTION:
+        stored = await service.records.read(retraction_key(job.scope, job.job_id))
+        retraction = retractions.load(stored.data) if stored else None
+        return None if retraction is None or not retraction.is_running else DueJob(retraction.attempts, None)
     return DueJob(0, None)
 
 

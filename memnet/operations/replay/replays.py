@@ -1,6 +1,5 @@
 """Replay a snapshot: from its job to audited patches, applied exactly once."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,8 +30,8 @@ from memnet.domain.replay.proposal import (
 from memnet.domain.replay.replay import PatchResult, PatchStatus, Replay, ReplayStatus, replay_key
 from memnet.domain.replay.replay_plan import PlannedPatch, ReplayPlan
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.closed_sources import read_closed
-from memnet.operations.governance.withdrawn_items import withdraw_items
+from memnet.operations.governance.retractions import resume_retraction
+from memnet.operations.replay.closed_sources import read_closed
 from memnet.operations.replay.extraction import plan_replay
 from memnet.operations.replay.jobs import drop_unanswered, unmark_job
 from memnet.operations.replay.proposals import (
@@ -72,7 +71,7 @@ async def replay_snapshot(job: Job, service: Service) -> Replay:
 
     A replay of a turn takes all turns of its conversation that no replay has taken. It stays queued while the
     conversation is not silent or the day's budget is spent; one whose turn is taken ends as its taker does. One of a
-    closed source ends as retracted: the source is looked up with the record, and again after a model has extracted.
+    closed source ends as retracted: the source is looked up when it is started, and again after a model has extracted.
 
     One conditional write stores the plan before anything is applied. Each request is stored before it is sent. So after
     a crash, or with two workers, the same requests are sent again under the same keys.
@@ -92,23 +91,25 @@ async def replay_snapshot(job: Job, service: Service) -> Replay:
     try:
         replay = await retry_conflicts(step, attempts=MAX_ROUNDS)
     except SnapshotNotFound:
-        await drop_unanswered(job, service)
-        raise
+        ended = await _read_retracted(job, service)
+        if ended is None:
+            await drop_unanswered(job, service)
+            raise
+        replay = ended
     if replay.finished:
         await end_taken(replay, service)
-        await _take_out(replay, service)
+        if replay.retracted_by is not None and replay.planned_at is not None:
+            # A patch that was on its way when the retraction closed the replay can have arrived since.
+            await resume_retraction(job.scope, replay.retracted_by, service)
         await unmark_job(job, service)
     return replay
 
 
-async def _take_out(replay: Replay, service: Service) -> None:
-    """Have a retraction take out what reached the storage after it has closed the source of this replay."""
-    if replay.status is not ReplayStatus.RETRACTED:
-        return
-    closed = await read_closed(replay.scope, service.records)
-    for withdrawal in closed:
-        if withdrawal.retraction_id == replay.retracted_by:
-            await withdraw_items(replay.scope, withdrawal, service)
+async def _read_retracted(job: Job, service: Service) -> Replay | None:
+    """Return the replay if a retraction has closed it, which it does before it deletes the snapshot."""
+    stored = await service.records.read(replay_key(job.scope, job.job_id))
+    replay = replays.load(stored.data) if stored else None
+    return replay if replay is not None and replay.status is ReplayStatus.RETRACTED else None
 
 
 async def fail_replay(job: Job, reason: str, service: Service) -> Replay | None:
@@ -137,16 +138,12 @@ async def fail_replay(job: Job, reason: str, service: Service) -> Replay | None:
 
 async def _continue(job: Job, service: Service, *, starts: bool) -> Replay:
     """Raises StoreConflict after a write by another worker, or an own write that was applied unseen."""
-    key = replay_key(job.scope, job.job_id)
-    stored, closed = await asyncio.gather(service.records.read(key), read_closed(job.scope, service.records))
+    stored = await service.records.read(replay_key(job.scope, job.job_id))
     if stored is None:
         raise ReplayNotFound()
     replay, tag = replays.load(stored.data), stored.storage_etag
     if replay.finished:
         return replay
-    withdrawal = closed.find(replay)
-    if withdrawal is not None:
-        return await _retract(replay, tag, withdrawal, service)
     if replay.covered_by is not None:
         return await _follow(replay, replay.covered_by, service)
     if starts or replay.status is ReplayStatus.QUEUED:
@@ -154,6 +151,10 @@ async def _continue(job: Job, service: Service, *, starts: bool) -> Replay:
         if started is None:
             return replay
         replay, tag = started
+    closed = await read_closed(job.scope, service.records)
+    withdrawal = closed.find(replay)
+    if withdrawal is not None:
+        return await _retract(replay, tag, withdrawal, service)
     loaded = await _plan(replay, tag, service)
     if loaded.replay is not replay:
         # A source that was closed while a model extracted.
@@ -165,7 +166,8 @@ async def _continue(job: Job, service: Service, *, starts: bool) -> Replay:
 
 
 async def _retract(replay: Replay, tag: StorageETag, withdrawal: Withdrawal, service: Service) -> Replay:
-    """End a replay of a closed source; nothing of its plan is written."""
+    """End a replay that a retraction did not find, and have the retraction find what arrived since it was applied."""
+    await resume_retraction(replay.scope, withdrawal.retraction_id, service)
     replay = replay.retract(withdrawal.retraction_id, service.clock.now())
     await _write(replay, tag, service)
     return replay

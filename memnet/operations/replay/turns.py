@@ -28,7 +28,7 @@ from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.replay.turn import Turn, Turns, take_turn, taken_again
 from memnet.domain.sealing.sealing import DataKey
 from memnet.operations.documents.claimants import find_codes
-from memnet.operations.governance.closed_sources import check_open, read_closed
+from memnet.operations.replay.closed_sources import check_open, read_closed
 from memnet.operations.replay.jobs import retry_replay, send_job, unmark_job
 from memnet.operations.replay.snapshots import is_done, renew_snapshot
 from memnet.operations.replay.waiting_for_replays import wait_for_replays

@@ -16,7 +16,9 @@ from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents import envelope
 from memnet.domain.documents.confirmation import waiting
 from memnet.domain.governance import erasure as erasures
-from memnet.domain.governance.waiting import WaitingKind, WaitingMark, waiting_in
+from memnet.domain.governance import retraction as retractions
+from memnet.domain.governance.retraction import retraction_key
+from memnet.domain.governance.waiting import TENANT, WaitingKind, WaitingMark, waiting_in
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import ConflictStatus, conflict_key
@@ -123,14 +125,16 @@ async def _look(service: Service, mark: WaitingMark) -> Open | None:
         return Open(0, "")
 
 
-async def _pending(mark: WaitingMark, service: Service) -> Open | None:
+async def _pending(mark: WaitingMark, service: Service, decides: str | None = None) -> Open | None:
+    """Look for pending items; `decides`: only for those that it decides."""
     namespace, _, path = mark.item.partition("/")
     key = DocumentKey(mark.scope, namespace, path)
     stored = await service.documents.get(key)
     current = envelope.load(stored.data) if stored else None
     if current is None or current.deleted:
         return None
-    found = [one.item.get("proposed_at") for one in waiting(service.catalog, key, current.content)]
+    items = [one.item for one in waiting(service.catalog, key, current.content)]
+    found = [item.get("proposed_at") for item in items if decides in (None, item.get("decides"))]
     times = [at for at in found if isinstance(at, str)]
     return Open(len(found), min(times, default=to_text(mark.began))) if found else None
 
@@ -164,12 +168,21 @@ async def _dead_letter(mark: WaitingMark, service: Service) -> Open | None:
     return None
 
 
+async def _retraction(mark: WaitingMark, service: Service) -> Open | None:
+    """Look whether a retraction waits for its application, or has failed."""
+    stored = await service.records.read(retraction_key(mark.scope, mark.item))
+    retraction = retractions.load(stored.data) if stored else None
+    return Open(1, retraction.updated_at) if retraction is not None and retraction.waits else None
+
+
 LOOKS: Mapping[WaitingKind, Callable[[WaitingMark, Service], Awaitable[Open | None]]] = MappingProxyType(
     {
         WaitingKind.PENDING: _pending,
+        WaitingKind.QUESTION: partial(_pending, decides=TENANT),
         WaitingKind.CONFLICT: _conflict,
         WaitingKind.FAILED_REPLAY: _failed_replay,
         WaitingKind.ERASURE: _withheld,
         WaitingKind.DEAD_LETTER: _dead_letter,
+        WaitingKind.RETRACTION: _retraction,
     }
 )

@@ -44,6 +44,8 @@ def test_what_operators_have_to_know_is_there() -> None:
         "memnet.recall.results": ("outcome",),
         "memnet.index.lag": (),
         "memnet.jobs.dead_lettered": ("operation", "outcome"),
+        "memnet.retractions": ("outcome",),
+        "memnet.retraction.values": ("outcome",),
         "memnet.erasure.oldest_age": (),
         "memnet.usage.counted": ("outcome",),
         "memnet.upkeep.overdue": (),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memnet.domain.catalog.schema import Schema
 from memnet.domain.catalog.statement_rules import Corroboration
-from memnet.domain.core.access import Reason
+from memnet.domain.core.access import Reason, Role
 from memnet.domain.core.errors import PendingItemNotFound, ProposerCannotConfirm
 from memnet.domain.core.json_patch import apply
 from memnet.domain.core.scope import Actor, Json
@@ -18,6 +18,7 @@ from memnet.domain.documents.commands import ConfirmPending, IfMatch, PatchDocum
 from memnet.domain.documents.confirmation import decide_confirmation, decide_rejection
 from memnet.domain.documents.corroboration import is_met
 from memnet.domain.documents.entry import evidence_of, rule_of
+from memnet.domain.documents.pending_item import proposals_of
 from memnet.domain.documents.pending_join import MAX_STATED
 from memnet.domain.documents.write_decision import Decision
 from tests.domain.samples import (
@@ -293,7 +294,17 @@ class Checker:
     steps: int = 0
 
     def item(self, value: str) -> Json:
-        return next((one for one in self.content["to_confirm"] if one["target"]["value"]["value"] == value), None)
+        """The item that proposes the value, alone or as one of the choices of a question."""
+        return next((one for one in self.content["to_confirm"] if value in self.values(one)), None)
+
+    @staticmethod
+    def values(item: Json) -> list[str]:
+        return [one["target"]["value"]["value"] for one in proposals_of(item)]
+
+    def settle(self, item: Json) -> None:
+        """What an item proposed does not wait any more, whatever was decided."""
+        for value in self.values(item):
+            self.stated.pop(value, None)
 
     def state(self, value: str, conversation: int, day: int, *, by_user: bool) -> None:
         members: dict[str, Any] = {} if by_user else {"stated_at": None}
@@ -307,12 +318,17 @@ class Checker:
             # An entry says so already: it gets the source.
             assert ([one["id"] for one in self.content["facts"]], self.item(value)) == (held, waited)
             return
+        if [row["verdict"] for row in made.settled] == ["kept"]:
+            # A person has answered that it is not so, with this source among what was weighed.
+            assert (self.item(value), made.ops) == (waited, [])
+            return
         heard = self.stated.setdefault(value, [])
         heard += [(conversation, day)] if by_user else []
         days = [one for _, one in heard]
         due = len({one for one, _ in heard}) >= RULE.statements and max(days) - min(days) >= RULE.days_apart
         if due:
-            self.stated.pop(value)
+            self.settle(waited)
+            self.stated.pop(value, None)
             assert self.item(value) is None
             assert made.note is not None
             assert any(entry["value"] == value for entry in self.content["facts"])
@@ -326,7 +342,7 @@ class Checker:
         head = version_with(RULES, self.content)
         chosen: dict[str, Any] = {
             "key": RULES.binding.resolve(replayed(fact("x"), "c", 1).key.scope),
-            "actor": BOB,
+            "actor": replace(BOB, roles=frozenset({Role.WRITE})),
             "precondition": IfMatch(head.commit.etag),
             "idempotency_key": f"k{self.steps}",
             "pending_id": "none" if item is None else item["id"],
@@ -336,20 +352,21 @@ class Checker:
             if kind == "reject":
                 made = decide_rejection(RejectPending(**chosen), CATALOG, head)
             else:
-                own: dict[str, Any] = {**chosen, "actor": Actor("svc-a", frozenset())}
+                own: dict[str, Any] = {**chosen, "actor": Actor("svc-a", frozenset({Role.WRITE}))}
                 if item is not None:
                     with pytest.raises(ProposerCannotConfirm):
                         decide_confirmation(ConfirmPending(**own, **sure), CATALOG, head, now=NOW)
-                made = decide_confirmation(ConfirmPending(**chosen, **sure), CATALOG, head, now=NOW)
+                choice = 1 if item is None else self.values(item).index(value) + 1
+                made = decide_confirmation(ConfirmPending(**chosen, **sure, choice=choice), CATALOG, head, now=NOW)
         except PendingItemNotFound:
             assert item is None
             return
-        self.stated.pop(value)
+        self.settle(item)
         self.content = made.content
         assert self.item(value) is None
 
     def check(self) -> None:
-        waiting = [item["target"]["value"]["value"] for item in self.content["to_confirm"]]
+        waiting = [value for item in self.content["to_confirm"] for value in self.values(item)]
         assert len(waiting) == len(set(waiting))
         still_so = [entry for entry in self.content["facts"] if not entry.get("valid_until")]
         assert len(still_so) <= 1

@@ -237,7 +237,7 @@ def confirmed() -> Statements:
     memory = Statements(statement_rules(on_contradiction="ask"))
     memory.say("Lisbon", at=3)
     pending_id = memory.say("Berlin", at=9)["pending_id"]
-    (settled,) = memory.confirm(pending_id)
+    (settled,) = memory.confirm(pending_id, now=day(10))
     assert settled["verdict"] == "superseded"
     assert memory.waiting == []
     rules = statement_rules()

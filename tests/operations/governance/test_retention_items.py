@@ -18,7 +18,8 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import ReplayStatus, replay_key
 from memnet.domain.replay.usage import Usage, new_usage
 from memnet.operations.replay.conflicts import discard_conflict
-from memnet.operations.replay.proposals import create_conflict, fail_replay, replay_snapshot
+from memnet.operations.replay.proposals import create_conflict
+from memnet.operations.replay.replays import fail_replay, replay_snapshot
 from tests.domain.replay_samples import details, proposal
 from tests.domain.samples import CATALOG
 from tests.operations.replay_scenario import Watched

@@ -18,6 +18,7 @@ from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.governance.erasure import fence_name
+from memnet.domain.governance.withdrawn import register_key
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
 from memnet.domain.upkeep.marks import changed_mark
@@ -274,8 +275,9 @@ async def test_a_snapshot_takes_one_look_at_the_fence_during_the_first_reads() -
     storage.waves.clear()
     await world.store()
     replay = replay_key(SCOPE, SNAPSHOT.replay_id).blob_name
+    closed = register_key(SCOPE).blob_name
     [mark] = storage.storage.names("repairs/jobs/")
-    read = [f"get {name}" for name in (SNAPSHOT.key.blob_name, replay, fence_name(SCOPE))]
+    read = [f"get {name}" for name in (SNAPSHOT.key.blob_name, replay, fence_name(SCOPE), closed)]
     changed = f"put {changed_mark(SCOPE, world.clock.now()).blob_name}"
     assert sorted(storage.waves[0]) == sorted([*read, changed])
     assert storage.waves[1:] == [

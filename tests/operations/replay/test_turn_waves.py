@@ -8,6 +8,8 @@ import pytest
 
 from memnet.domain.core.errors import SnapshotExists
 from memnet.domain.core.scope import Actor
+from memnet.domain.governance.erasure import fence_name
+from memnet.domain.governance.withdrawn import register_key
 from memnet.domain.replay.replay import replay_key
 from memnet.domain.replay.snapshot import replay_id_of, snapshot_key
 from memnet.operations.replay.turns import store_turns
@@ -39,7 +41,7 @@ async def test_a_turn_takes_the_fence_and_then_one_wave_of_creations() -> None:
     await world.background.drain()
     fence, wave = storage.waves
     assert answered == 2
-    assert [call.split()[0] for call in fence] == ["get"]
+    assert sorted(fence) == sorted(f"get {name}" for name in (fence_name(SCOPE), register_key(SCOPE).blob_name))
     assert sorted(call.split()[0] for call in wave) == ["put"] * 4
     assert {BLOBS["marker"], BLOBS["snapshot"], BLOBS["replay"]} < {call.split()[1] for call in wave}
 
@@ -50,7 +52,7 @@ async def test_many_turns_take_no_more_waves() -> None:
     await world.store(turn("first"))
     storage.waves.clear()
     await world.store(*(turn(f"t{number}") for number in range(16)))
-    assert [len(wave) for wave in storage.waves] == [1, 64]
+    assert [len(wave) for wave in storage.waves] == [2, 64]
 
 
 async def left_by_a_crash(subset: frozenset[str]) -> TurnWorld:

@@ -1,0 +1,76 @@
+"""The gate of a retraction: its patch may only remove values, take evidence away, and put back what was there before.
+
+It proves that from the versions alone, whatever the plan says. The schema, the limits and the denied fields of the
+profile hold as for every other write.
+"""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from memnet.domain.catalog.catalog import WriteRules
+from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.errors import PathNotWritable
+from memnet.domain.core.json_patch import Pointer, pointer
+from memnet.domain.core.scope import Json
+from memnet.domain.documents.commands import PatchDocument
+from memnet.domain.documents.entry import entries_at
+from memnet.domain.documents.envelope import Envelope
+from memnet.domain.documents.statement import LACKS, kept_members
+from memnet.domain.documents.write_decision import Decision, decide_within
+
+Known = AbstractSet[tuple[str, bytes]]
+"""Scalars by the top-level member that they are or were below, as canonical JSON."""
+
+
+def decide_retraction(
+    command: PatchDocument,
+    rules: WriteRules,
+    current: Envelope,
+    *,
+    named: Sequence[str],
+    known: Known,
+    statements: Sequence[SectionUpkeep] = (),
+) -> Decision:
+    """Decide the patch of a retraction, or of its undo, on the version `current`.
+
+    The operations may change only what is at or below the pointers `named`. Every scalar of the result is in the same
+    top-level member now, or was: `known`. The ids and links that the service gives to `statements` may be new.
+
+    Raises PathNotWritable if they do something else, and what `decide_within` raises.
+    """
+    places = [pointer(text) for text in named]
+    for op in command.ops:
+        path = pointer(op["path"])
+        if op["op"] not in ("add", "replace", "remove") or not any(path[: len(place)] == place for place in places):
+            raise PathNotWritable("A retraction may change only what its plan names.")
+    decision = decide_within(command, rules, current, [()], is_counted=False)
+    allowed = {*known, *_scalars(current.content, statements)}
+    if any(found not in allowed for found in _scalars(decision.content, statements)):
+        raise PathNotWritable("A retraction may not add a value that the document never had.")
+    return decision
+
+
+def _scalars(content: Json, statements: Sequence[SectionUpkeep]) -> Iterator[tuple[str, bytes]]:
+    """Yield the scalars by top-level member, without what the service keeps in statements."""
+    own = {
+        (*rule.place, str(index), name)
+        for rule in statements
+        if rule.statements is not None
+        for index in range(len(entries_at(content, rule.section)))
+        for name in (*kept_members(rule), rule.id_field)
+    }
+    for place, value in _leaves(content, ()):
+        if place not in own and LACKS not in place:
+            yield place[0] if place else "", canonical(value)
+
+
+def _leaves(value: Json, place: Pointer) -> Iterator[tuple[Pointer, Json]]:
+    if isinstance(value, dict) and value:
+        for name, child in value.items():
+            yield from _leaves(child, (*place, name))
+    elif isinstance(value, list) and value:
+        for index, child in enumerate(value):
+            yield from _leaves(child, (*place, str(index)))
+    elif not isinstance(value, dict | list):
+        yield place, value

@@ -1,0 +1,258 @@
+"""Plan, apply, undo, get and list retractions: a source of memory is taken back."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+import orjson
+
+from memnet.domain.catalog.catalog import Catalog
+from memnet.domain.catalog.rules import STRICTEST
+from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.errors import (
+    ETagMismatch,
+    HistoryCorrupt,
+    IdempotencyKeyReused,
+    PlannerCannotApply,
+    RetractionClosed,
+    RetractionNotFound,
+    UserHeld,
+)
+from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import Actor, ETag, UserScope
+from memnet.domain.core.timestamps import to_text
+from memnet.domain.core.user_item import ItemKey, ItemKind
+from memnet.domain.documents.sensitive import check_remarks
+from memnet.domain.governance import retraction as retractions
+from memnet.domain.governance.retraction import (
+    Retraction,
+    RetractionPlan,
+    RetractionStatus,
+    retraction_id_of,
+)
+from memnet.domain.governance.retraction_reach import Reach
+from memnet.domain.governance.source import Source
+from memnet.domain.governance.waiting import WaitingKind
+from memnet.operations.governance.legal_holds import holds_covering
+from memnet.operations.governance.retraction_documents import find_documents
+from memnet.operations.governance.retraction_record import (
+    LoadedRetraction,
+    load_retraction,
+    write_plan,
+    write_retraction,
+)
+from memnet.operations.governance.withdrawn_items import find_replays, plan_items
+from memnet.operations.replay.jobs import send_job
+from memnet.paging import bounded, retry_conflicts
+from memnet.ports import Page, StoreConflict
+from memnet.service import Service
+from memnet.stores import KeyRing
+
+PAGE = 100
+Check = Callable[[Retraction], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class RetractionView:
+    """A retraction and its plan."""
+
+    retraction: Retraction
+    plan: RetractionPlan
+
+
+async def plan_retraction(
+    scope: UserScope, source: Source, reason: str, service: Service, *, actor: Actor, idempotency_key: str
+) -> RetractionView:
+    """Find what rests on a source, and store what would be taken back. Nothing else changes.
+
+    A repeated request returns the same retraction. Each document of the user costs one look.
+
+    Raises:
+        IdempotencyKeyReused: The key belongs to a request for another source or reason.
+        FieldDenied: The reason holds sensitive content.
+        UserHeld: A legal hold covers the user.
+        HistoryCorrupt, ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
+    """
+    check_remarks({"note": reason}, STRICTEST)
+    request_hash = sha256_hex(canonical([source.members(), reason]))[:32]
+    retraction_id = retraction_id_of(scope, f"{actor.principal} {idempotency_key}")
+    job = Job(JobKind.RETRACTION, scope.tenant_id, scope.user_id, retraction_id)
+    known = await _known(job, request_hash, service)
+    if known is not None:
+        return known
+    await _check_hold(scope, service)
+    plan = await _plan(scope, source, service)
+    now = to_text(service.clock.now())
+    planned = Retraction(
+        scope=scope,
+        retraction_id=retraction_id,
+        source=source,
+        reason=reason,
+        status=RetractionStatus.PLANNED,
+        etag=plan.etag(retraction_id),
+        counts=plan.counts(),
+        planned_by=actor.principal,
+        created_at=now,
+        updated_at=now,
+        needs_another=_needs_another(scope, plan, service.catalog),
+        request_hash=request_hash,
+    )
+    sealed = orjson.loads(await KeyRing(service.vault).seal(planned.key, plan.dump()))
+    planned = replace(planned, sealed=sealed)
+    await service.waiting.mark(scope, WaitingKind.RETRACTION, retraction_id)
+    try:
+        await service.records.write(planned.key, retractions.dump(planned), replaces=None)
+    except StoreConflict:
+        known = await _known(job, request_hash, service)
+        if known is None:
+            raise HistoryCorrupt("The stored retraction cannot be read.") from None
+        return known
+    return RetractionView(planned, plan)
+
+
+async def apply_retraction(
+    scope: UserScope, retraction_id: str, etag: ETag | None, service: Service, *, actor: Actor
+) -> Retraction:
+    """Let a worker apply a planned retraction, or continue a failed one; one that is applied stays unchanged.
+
+    `etag` is the tag of the plan that the actor has read; None: whichever it is.
+
+    Raises:
+        RetractionNotFound.
+        ETagMismatch: The plan is another one.
+        PlannerCannotApply: A profile asks for another principal than the planner.
+        RetractionClosed: It is undone, or being undone.
+        UserHeld: A legal hold covers the user.
+        InvalidIdentifier, HistoryCorrupt, ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
+    """
+
+    def check(found: Retraction) -> bool:
+        if etag is not None and found.etag != etag:
+            raise ETagMismatch("The plan of the retraction is another one.", latest_etag=found.etag)
+        if found.undone_by is not None:
+            raise RetractionClosed(status=found.status.value)
+        if found.needs_another and actor.principal == found.planned_by:
+            raise PlannerCannotApply()
+        return found.waits
+
+    return await _begin(scope, retraction_id, RetractionStatus.APPLYING, check, service, actor=actor)
+
+
+async def undo_retraction(scope: UserScope, retraction_id: str, service: Service, *, actor: Actor) -> Retraction:
+    """Let a worker bring back what a retraction took, where no other write has changed it since, and open its source.
+
+    One that is undone stays unchanged. Raises as `apply_retraction`, but
+    not ETagMismatch and PlannerCannotApply; RetractionClosed: it is being applied.
+    """
+
+    def check(found: Retraction) -> bool:
+        if found.status is RetractionStatus.APPLYING:
+            raise RetractionClosed(status=found.status.value)
+        return not (found.status is RetractionStatus.UNDONE or found.is_running)
+
+    return await _begin(scope, retraction_id, RetractionStatus.UNDOING, check, service, actor=actor)
+
+
+async def resume_retraction(scope: UserScope, retraction_id: str, service: Service) -> None:
+    """Have a worker apply a retraction again that has ended: something has reached the storage since.
+
+    One that does not exist, or has not been applied, stays unchanged. Raises HistoryCorrupt, DecryptionFailed,
+    UserHeld, ErasureRunning, VaultUnavailable, Unavailable.
+    """
+
+    def check(found: Retraction) -> bool:
+        return found.status in (RetractionStatus.APPLIED, RetractionStatus.PARTIAL)
+
+    actor = Actor(service.worker_principal, frozenset())
+    with suppress(RetractionNotFound):
+        await _begin(scope, retraction_id, RetractionStatus.APPLYING, check, service, actor=actor)
+
+
+async def get_retraction(scope: UserScope, retraction_id: str, service: Service) -> RetractionView:
+    """Return a retraction with its plan.
+
+    Raises InvalidIdentifier, RetractionNotFound, HistoryCorrupt, DecryptionFailed, VaultUnavailable, Unavailable.
+    """
+    loaded = await load_retraction(Job(JobKind.RETRACTION, scope.tenant_id, scope.user_id, retraction_id), service)
+    return RetractionView(loaded.retraction, loaded.plan)
+
+
+async def list_retractions(scope: UserScope, service: Service, *, limit: int, cursor: str | None) -> Page[Retraction]:
+    """Return the retractions of a user without their plans, by id, which is not ordered by time; a page may be short.
+
+    Raises InvalidCursor, HistoryCorrupt, Unavailable.
+    """
+
+    async def read(key: ItemKey) -> Retraction | None:
+        stored = await service.records.read(key)
+        return retractions.load(stored.data) if stored else None
+
+    page = await service.records.list(scope, ItemKind.RETRACTIONS, limit=min(limit, PAGE), cursor=cursor)
+    return Page([found for found in await bounded(read, page.items) if found is not None], page.next_cursor)
+
+
+async def _known(job: Job, request_hash: str, service: Service) -> RetractionView | None:
+    try:
+        loaded = await load_retraction(job, service)
+    except RetractionNotFound:
+        return None
+    if loaded.retraction.request_hash != request_hash:
+        raise IdempotencyKeyReused()
+    return RetractionView(loaded.retraction, loaded.plan)
+
+
+async def _check_hold(scope: UserScope, service: Service) -> None:
+    if await holds_covering(scope, service):
+        raise UserHeld()
+
+
+async def _plan(scope: UserScope, source: Source, service: Service) -> RetractionPlan:
+    items = await plan_items(scope, source, service)
+    replay_ids = await find_replays(scope, source, service)
+    found = await find_documents(scope, Reach(source, frozenset(replay_ids)), service)
+    return RetractionPlan(tuple(one.plan for one in found), tuple(items), tuple(replay_ids))
+
+
+def _needs_another(scope: UserScope, plan: RetractionPlan, catalog: Catalog) -> bool:
+    """Return whether a profile with a planned document asks that another principal applies the plan."""
+    covering = [rules for document in plan.documents for rules in catalog.covering(document.key(scope))]
+    return any(rules.profile.retracted_by == "another_principal" for rules in covering)
+
+
+async def _begin(
+    scope: UserScope,
+    retraction_id: str,
+    status: RetractionStatus,
+    check: Check,
+    service: Service,
+    *,
+    actor: Actor,
+) -> Retraction:
+    """Mark the job, write the record, and send the job, in this order. `check` says whether there is anything to do."""
+    job = Job(JobKind.RETRACTION, scope.tenant_id, scope.user_id, retraction_id)
+
+    async def begin() -> tuple[Retraction, bool]:
+        loaded = await load_retraction(job, service)
+        if not check(loaded.retraction):
+            return loaded.retraction, False
+        await _check_hold(scope, service)
+        await service.marks.mark(job)
+        loaded = await _started(loaded, status, service, actor=actor)
+        return loaded.retraction, True
+
+    retraction, is_begun = await retry_conflicts(partial(begin))
+    if is_begun and not await send_job(job, attempt=retraction.attempts, due=None, queue=service.queue):
+        await service.marks.mark(job)
+    return retraction
+
+
+async def _started(
+    loaded: LoadedRetraction, status: RetractionStatus, service: Service, *, actor: Actor
+) -> LoadedRetraction:
+    found = loaded.retraction
+    started = replace(loaded, retraction=found.begin(status, actor.principal, service.clock.now()))
+    if status is RetractionStatus.UNDOING and found.undone_by is None:
+        documents = tuple(replace(one, is_done=False) for one in loaded.plan.documents)
+        return await write_plan(started, replace(loaded.plan, documents=documents), service)
+    return await write_retraction(started, service)
