@@ -72,6 +72,7 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "plan_retraction": frozenset({Role.ADMIN}),
         "apply_retraction": frozenset({Role.ADMIN}),
         "undo_retraction": frozenset({Role.ADMIN}),
+        "retract_conversation": frozenset({Role.ADMIN}),
         "get_retraction": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_retractions": frozenset({Role.ADMIN, Role.AUDIT}),
         "list_users": frozenset({Role.ADMIN, Role.AUDIT}),
