@@ -84,7 +84,6 @@ async def memory_pending(call: Call, given: NoArguments) -> WaitingList:
                 proposed_by=item.proposed_by,
                 question=item.question,
                 choices=item.choices,
-                decides=item.decides,
             )
         )
     return WaitingList(items=items, more=False)

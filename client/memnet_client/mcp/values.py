@@ -57,7 +57,6 @@ class Waiting(BaseModel):
     proposed_by: str
     question: str | None = None
     choices: list[str] = []
-    decides: str | None = None
 
 
 class WaitingList(BaseModel):
