@@ -76,10 +76,12 @@ def patch_document(
     evidence: Json = None,
     confidence: float | None = None,
     source_time: str | None = None,
+    claimant: str | None = None,
     dry_run: bool = False,
 ) -> Request:
     """Patch a document."""
-    body = _given(evidence=evidence, confidence=confidence, source_time=source_time)
+    named = None if claimant is None else {"user_id": claimant}
+    body = _given(evidence=evidence, confidence=confidence, source_time=source_time, claimant=named)
     body |= {"profile_id": profile_id, "binding_id": binding_id, "ops": list(ops), "reason": reason}
     place = _document(root, namespace, path)
     return Request("patch_document", "PATCH", place, _write_headers(etag, key), _dry(dry_run), body)

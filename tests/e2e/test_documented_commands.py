@@ -17,6 +17,7 @@ IN_ORDER = (
     "docs/turns.md",
     "docs/recall.md",
     "docs/subject-requests.md",
+    "docs/blame.md",
     "docs/operations.md",
     "docs/runbook.md",
     "docs/recovery.md",

@@ -24,8 +24,6 @@ ANSWER: dict[str, Json] = {"pending_id": ENTRY_ID, "at": TIME, "values": ["0"], 
 ITEM: dict[str, Json] = {"conversation_id": "c", "at": TIME, "confirmed_by": "p", "answer": ANSWER, "lacks": ["m"]}
 EVIDENCE: dict[str, Json] = {**ITEM, "also": [ITEM]}
 """What the service writes as the evidence of a statement."""
-CODE = f"{PREFIX}0123456789abcdef0123456789abcdef"
-REMEDY = "allow date-times, ids, codes of claimants, and in evidence the members at, lacks and confirmed_by"
 PROPOSAL: dict[str, Json] = {
     "id": ENTRY_ID,
     "text": "t",
@@ -49,6 +47,8 @@ QUESTION: dict[str, Json] = {
     "also_proposed_by": ["p"] * 20,
 }
 """The members that a full question adds to a pending item."""
+CODE = f"{PREFIX}0123456789abcdef0123456789abcdef"
+REMEDY = "allow date-times, ids, codes of claimants, and in evidence the members at, lacks, confirmed_by and answer"
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
@@ -107,6 +107,22 @@ def _check_asking(
         yield Problem(f"{at}/question", f"{{{name}}} is neither {{old}} nor {{new}}", "write one of them")
 
 
+def _check_question(at: str, profile: Profile, binding_id: str, schema: Schema) -> Iterator[Problem]:
+    """Yield what the schema's pending items have no room for: a question with all of its choices."""
+    section, binding = profile.pending_sections.get(binding_id), profile.binding(binding_id)
+    if section is None or binding is None or not schema.has_array(section):
+        return
+    for name in QUESTION:
+        if not schema.has(f"{section}/-/{name}"):
+            yield Problem(f"{at}/question", f"the pending items at {section} have no {name}", "add it to the schema")
+            return
+    for violation in schema.violations(content_with(binding, section, QUESTION)):
+        place = pointer(violation.pointer)[len(pointer(section)) + 1 :]
+        if lies_within(pointer(violation.pointer), pointer(section)) and place and place[0] in QUESTION:
+            reason = f"the schema refuses what the service writes to {pointer_text(place)}: {violation.message}"
+            yield Problem(f"{at}/question", reason, "allow the members of a question that docs/profiles.md lists")
+
+
 def _check_claimants(
     at: str, profile: Profile, binding_id: str, rule: SectionUpkeep, statements: Statements
 ) -> Iterator[Problem]:
@@ -128,22 +144,6 @@ def _check_claimants(
     if name is not None and name not in statements.about[1:]:
         remedy = f"add {name} to about, after what the statement is about"
         yield Problem(f"{at}/claimed_by_field", f"{name} is no later member of about", remedy)
-
-
-def _check_question(at: str, profile: Profile, binding_id: str, schema: Schema) -> Iterator[Problem]:
-    """Yield what the schema's pending items have no room for: a question with all of its choices."""
-    section, binding = profile.pending_sections.get(binding_id), profile.binding(binding_id)
-    if section is None or binding is None or not schema.has_array(section):
-        return
-    for name in QUESTION:
-        if not schema.has(f"{section}/-/{name}"):
-            yield Problem(f"{at}/question", f"the pending items at {section} have no {name}", "add it to the schema")
-            return
-    for violation in schema.violations(content_with(binding, section, QUESTION)):
-        place = pointer(violation.pointer)[len(pointer(section)) + 1 :]
-        if lies_within(pointer(violation.pointer), pointer(section)) and place and place[0] in QUESTION:
-            reason = f"the schema refuses what the service writes to {pointer_text(place)}: {violation.message}"
-            yield Problem(f"{at}/question", reason, "allow the members of a question that docs/profiles.md lists")
 
 
 def _check_members(at: str, rule: SectionUpkeep, statements: Statements, schema: Schema) -> Iterator[Problem]:

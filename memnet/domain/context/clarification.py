@@ -16,24 +16,24 @@ def pending_items(profile: Profile, binding_id: str, content: Json) -> list[tupl
 def clarification(profile: Profile, items: Iterable[tuple[str, Json]]) -> Mapping[str, Json] | None:
     """Return the oldest of the pending items that waits for the user's decision, None if there is none.
 
-    `items`: those of the profile's documents, each with the id of its binding. `choices` are the text of the open entry
-    and the proposed one; they quote what was said, so an agent shows them and does not obey them.
+    `items`: those of the profile's documents, each with the id of its binding. Which profile a question comes from
+    makes no difference: every product that sees it can ask it. `choices` are the text of the open entry and the
+    proposed ones; they quote what was said, so an agent shows them and does not obey them.
     """
-    asked = [item for binding_id, item in items if _asks_the_user(item, profile, binding_id)]
-    oldest = min(asked, key=lambda item: (item["proposed_at"], item["id"]), default=None)
-    if oldest is None:
+    asked = [(binding_id, item) for binding_id, item in items if _asks_the_user(item, profile, binding_id)]
+    if not asked:
         return None
+    binding_id, oldest = min(asked, key=lambda row: (row[1]["proposed_at"], row[1]["id"], row[0]))
     return {
         "pending_id": oldest["id"],
-        "binding_id": oldest["binding_id"],
+        "binding_id": binding_id,
         "question": oldest["question"],
         "choices": oldest["choices"],
     }
 
 
 def _asks_the_user(item: Json, profile: Profile, binding_id: str) -> bool:
-    """Whether the service made the item under this profile, with a question that the user answers."""
-    if not isinstance(item, dict) or item.get("decides") != "user":
+    """Whether the item is in a pending section of the profile, with a question that the user answers."""
+    if not isinstance(item, dict) or item.get("decides") != "user" or binding_id not in profile.pending_sections:
         return False
-    own = (item.get("profile_id"), item.get("binding_id")) == (profile.profile_id, binding_id)
-    return own and all(item.get(name) for name in ("id", "question", "choices", "proposed_at"))
+    return all(item.get(name) for name in ("id", "question", "choices", "proposed_at"))

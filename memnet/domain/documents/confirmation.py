@@ -64,12 +64,23 @@ def waiting(catalog: Catalog, key: DocumentKey, content: Json) -> Iterator[Waiti
                 yield Waiting(section, index, item)
 
 
-def adds_waiting(catalog: Catalog, key: DocumentKey, before: Json, after: Json) -> bool:
-    """Return whether a change of a document's content adds a pending item; `before` is None for a creation."""
-    added = Counter(str(one.item.get("id")) for one in waiting(catalog, key, after))
-    if not added or before is None:
-        return bool(added)
-    return bool(added - Counter(str(one.item.get("id")) for one in waiting(catalog, key, before)))
+def added_waiting(catalog: Catalog, key: DocumentKey, before: Json, after: Json) -> list[dict[str, Json]]:
+    """Return the pending items that a change of a document's content adds; `before` is None for a creation."""
+    added = list(waiting(catalog, key, after))
+    had = (
+        Counter(_identity(one) for one in waiting(catalog, key, before)) if added and before is not None else Counter()
+    )
+    return [one.item for one in added if _takes(had, _identity(one))]
+
+
+def _identity(one: Waiting) -> str:
+    return canonical([one.item.get("id"), one.item.get("decides")]).decode()
+
+
+def _takes(had: Counter[str], identity: str) -> bool:
+    """Count one known item off; return whether it is a new one."""
+    had[identity] -= 1
+    return had[identity] < 0
 
 
 def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Envelope, *, now: str) -> Decision:
@@ -96,6 +107,7 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
             error.details = {name: value for name, value in error.details.items() if name not in _VERSIONS}
         raise
     patch = _patch(command, rules, found, written, Reason.CONFIRMATION)
+    tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
     proposed_at = found.item.get("proposed_at") if taken.proposal is None else taken.proposal.get("proposed_at")
     took = {} if taken.answer is None else {"take": command.take}
     patch = replace(
@@ -103,7 +115,7 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
         confidence=command.confidence,
         evidence={**(command.evidence or {}), "pending_id": command.pending_id, **took},
         source_time=proposed_at if isinstance(proposed_at, str) and taken.proposal is not None else None,
-        claimed_by=_claimed_by(taken.proposal, rules.profile.upkeep_rules.get(rules.binding.binding_id, ())),
+        claimed_by=_claimed_by(taken.proposal or found.item, tended),
     )
     check_claim(patch, rules.profile, written)
     # Only the operations of the answer have to be writable, not the members that the service adds.
@@ -111,21 +123,6 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
     check_writable(parse_patch(sent), [*writable, pointer(found.section)])
     decision = decide_within(patch, rules, current, [()], confirmed_at=now, answer=taken.answer)
     return _with_closed(decision, found.item, rules, now)
-
-
-def _with_closed(decision: Decision, item: Json, rules: WriteRules, now: str) -> Decision:
-    """Close the statements that the confirmed text joins, and give their evidence to the one that has it.
-
-    Raises LimitExceeded.
-    """
-    if MERGES not in item:
-        return decision
-    ops = closing_ops(item, decision.content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()), at=now)
-    content = apply({ROOT: orjson.loads(decision.content_bytes)}, orjson.loads(canonical(ops)))[ROOT]
-    data, allowed = canonical(content), rules.binding.max_chars
-    if len(data.decode()) > allowed:
-        raise LimitExceeded(param="", limit="max_chars", allowed=allowed, found=len(data.decode()))
-    return replace(decision, content=content, content_bytes=data, ops=[*decision.ops, *ops])
 
 
 def _written(
@@ -155,6 +152,21 @@ def _written(
         for op in carried.ops:
             written += _verified(op, taken.proposal, command, rules, content, now)
     return sent, written
+
+
+def _with_closed(decision: Decision, item: Json, rules: WriteRules, now: str) -> Decision:
+    """Close the statements that the confirmed text joins, and give their evidence to the one that has it.
+
+    Raises LimitExceeded.
+    """
+    if MERGES not in item:
+        return decision
+    ops = closing_ops(item, decision.content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()), at=now)
+    content = apply({ROOT: orjson.loads(decision.content_bytes)}, orjson.loads(canonical(ops)))[ROOT]
+    data, allowed = canonical(content), rules.binding.max_chars
+    if len(data.decode()) > allowed:
+        raise LimitExceeded(param="", limit="max_chars", allowed=allowed, found=len(data.decode()))
+    return replace(decision, content=content, content_bytes=data, ops=[*decision.ops, *ops])
 
 
 def decide_rejection(command: RejectPending, catalog: Catalog, current: Envelope) -> Decision:
@@ -307,12 +319,11 @@ def _claims(
     ]
     if command.evidence:
         given = evidence_of({rule.evidence_field: command.evidence}, rule)
-        proposed = [] if proposal is None else evidence_of({rule.evidence_field: proposal.get("evidence")}, rule)
-        own = {name: value for name, value in command.evidence.items() if name != ALSO}
         # A text that joins statements gets the evidence of each when those are closed.
-        joint = _together(
-            own, [*given, *evidence_of(entry, rule), *([] if proposal is not None and MERGES in proposal else proposed)]
-        )
+        asks = proposal is not None and MERGES not in proposal
+        proposed = evidence_of({rule.evidence_field: proposal.get("evidence")}, rule) if asks else []
+        own = {name: value for name, value in command.evidence.items() if name != ALSO}
+        joint = _together(own, [*given, *evidence_of(entry, rule), *proposed])
         claims.append((rule.evidence_field, [joint, command.evidence]))
     return claims
 

@@ -1,7 +1,7 @@
 """Work out what an answer to a pending item takes: the proposal, the entry that exists, or both side by side."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -15,9 +15,9 @@ from memnet.domain.core.json_patch import Op, apply
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.answer import Answer, answer_of, apart_member
 from memnet.domain.documents.commands import ConfirmPending
-from memnet.domain.documents.entry import entries_at, is_open
+from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of, is_open
 from memnet.domain.documents.pending_item import proposals_of
-from memnet.domain.documents.statement import Entry, statements_of, thing_of, value_of
+from memnet.domain.documents.statement import Entry, confirmed_by, statements_of, thing_of, time_of, value_of
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_question import CONTRADICTS, is_sound, section_of
 
@@ -35,6 +35,38 @@ class Taken:
     """The operation that writes the entry that exists, unchanged; None: it is not part of the answer."""
     answer: Answer | None = None
     """What the evidence keeps of it; None: the item is no question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The open entry that a question shows."""
+
+    pointer: str
+    """Its place in the document."""
+    entry: Entry
+    evidence: list[Json]
+    """What it rests on, one item for each source."""
+    confidence: float | None
+    since: str | None
+    """Since when it holds."""
+    confirmed_by: list[str]
+
+
+def shown_in(item: dict[str, Any], content: Json, rules: Sequence[SectionUpkeep]) -> Shown | None:
+    """Return the entry that a question shows; None: it is not open any more, or the item is no question."""
+    rule = section_of(item, rules) if CONTRADICTS in item else None
+    found = None if rule is None else _shown(item, content, rule)
+    if rule is None or found is None:
+        return None
+    place, entry = found
+    return Shown(
+        pointer=f"/{ROOT}{rule.section}/{place}",
+        entry=entry,
+        evidence=evidence_of(entry, rule),
+        confidence=confidence_of(entry, rule),
+        since=time_of(entry, statements_of(rule).from_field) or None,
+        confirmed_by=sorted(confirmed_by(entry, rule)),
+    )
 
 
 def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: WriteRules) -> Taken:
@@ -62,11 +94,11 @@ def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: 
     place, entry = shown
     write: Op = {"op": "replace", "path": f"/{ROOT}{rule.section}/{place}", "value": entry}
     if chosen is None or thing_of(chosen["target"]["value"], rule) != thing_of(entry, rule):
-        answer = answer_of(command.pending_id, refused, rule)
-        return Taken(chosen, write, replace(answer, keeps_others=command.take == "both"))
+        is_beside = command.take == "both"
+        return Taken(chosen, write, answer_of(command.pending_id, refused, rule, is_beside=is_beside))
     apart = _apart(command, chosen, content, rules, rule)
     had = chosen["target"]["value"].get(apart_member(rule))
-    return Taken(apart, write, answer_of(command.pending_id, refused, rule, apart_from=[had]))
+    return Taken(apart, write, answer_of(command.pending_id, refused, rule, apart_from=[had], is_beside=True))
 
 
 def _check(command: ConfirmPending, item: Json, *, is_question: bool) -> None:

@@ -295,5 +295,6 @@ def _document(row: dict[str, Any]) -> DocumentPlan:
         values=values,
         request=None if request is None else DocumentRequest(**request),
         undo=None if undo is None else DocumentRequest(**undo),
+        not_undone=tuple(row.pop("not_undone")),
         **row,
     )

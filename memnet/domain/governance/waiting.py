@@ -4,14 +4,18 @@ A mark exists before the write that makes the item wait. It is removed when the 
 older than any request: so a crash or a race leaves at most a mark too many, which costs one look at the item.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Any, Final
 
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.scope import UserScope, check_identifier
 
 WAITING = "waiting/"
+TENANT: Final = "tenant"
+"""The value of `decides` of a pending item that an administrator of the tenant decides."""
 SETTLE = timedelta(hours=2)
 """How long after its hour a mark may still announce a write: no request and no run of a worker takes longer."""
 _HOUR = "%Y%m%dT%H"
@@ -22,6 +26,8 @@ class WaitingKind(StrEnum):
 
     PENDING = "pending"
     """A document with pending items."""
+    QUESTION = "question"
+    """A document with pending items that the tenant decides; it is marked as PENDING, too."""
     CONFLICT = "conflict"
     """An open conflict."""
     FAILED_REPLAY = "failed_replay"
@@ -57,6 +63,13 @@ class WaitingMark:
     def is_settled(self, now: datetime) -> bool:
         """Return whether every write that it announces has arrived or was refused."""
         return self.began + timedelta(hours=1) + SETTLE <= now
+
+
+def kinds_of(items: Iterable[Mapping[str, Any]]) -> list[WaitingKind]:
+    """Return the kinds of the marks that a document with new pending items needs."""
+    found = list(items)
+    asks_tenant = any(item.get("decides") == TENANT for item in found)
+    return [*([WaitingKind.PENDING] if found else []), *([WaitingKind.QUESTION] if asks_tenant else [])]
 
 
 def waiting_mark(scope: UserScope, kind: WaitingKind, item: str, now: datetime) -> WaitingMark:

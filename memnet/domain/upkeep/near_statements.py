@@ -114,7 +114,7 @@ def repeats(kept: Entry, other: Entry, rule: SectionUpkeep) -> bool:
     if _TURNING.intersection(said) != _TURNING.intersection(repeated) or _are_opposite(said, repeated):
         return False
     texts = text_of_statement(kept, rule), text_of_statement(other, rule)
-    return names_in(texts[0]) == names_in(texts[1]) and _states(kept, other, said, rule)
+    return _states(kept, other, said, rule) and have_the_same_names(*texts)
 
 
 def turning_words(text: str) -> frozenset[str]:
@@ -122,8 +122,13 @@ def turning_words(text: str) -> frozenset[str]:
     return _TURNING.intersection(plain_words(_APOSTROPHE.sub("", text)))
 
 
-def names_in(text: str) -> frozenset[str]:
-    """Return the names and numbers in a text, word by word. The first word of a sentence is no name."""
+def have_the_same_names(one: str, other: str) -> bool:
+    """Whether every name and number in one of two texts occurs in the other one."""
+    return _names(one).issubset(fold(other)) and _names(other).issubset(fold(one))
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return the names and numbers in a text, word by word; a name at the start of a sentence is not seen as one."""
     found = {word for name in names(text) for word in fold(name)}
     return frozenset(found | {word for word in fold(text) if any(character.isdigit() for character in word)})
 
@@ -201,11 +206,11 @@ def _words_of(entry: Entry, name: str) -> str:
 
 def _are_opposite(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether a word of one is that of the other with a prefix that denies it: "likes" and "dislikes"."""
-    stems = set(map(stem, one)), set(map(stem, other))
     return any(
-        prefix + word in theirs and prefix + word not in own
-        for own, theirs in (stems, stems[::-1])
-        for word in own
+        word.startswith(prefix) and stem(word.removeprefix(prefix)) in known and stem(word) not in known
+        for said, theirs in ((one, other), (other, one))
+        for known in [set(map(stem, theirs))]
+        for word in said
         for prefix in _OPPOSITES
     )
 

@@ -28,10 +28,10 @@ from memnet.domain.documents.commands import (
     WriteCommand,
     WriteResult,
 )
-from memnet.domain.documents.confirmation import adds_waiting
+from memnet.domain.documents.confirmation import added_waiting
 from memnet.domain.documents.envelope import AppliedRequest, Envelope
 from memnet.domain.documents.write_decision import Decision, decide_deletion, decide_patch, decide_replacement
-from memnet.domain.governance.waiting import WaitingKind
+from memnet.domain.governance.waiting import kinds_of
 from memnet.domain.sealing.sealing import KEY_BYTES, NONCE_BYTES, DataKey
 from memnet.operations.catalog import read_schema
 from memnet.operations.documents.claimants import find_codes
@@ -253,10 +253,12 @@ async def _mark_waiting(
     command: WriteCommand, current: Envelope | None, decision: Decision, service: Service, checked: FenceCheck | None
 ) -> None:
     """Mark that a pending item waits if the change adds one."""
+    if decision.deleted:
+        return
     before = None if current is None else current.content
-    if not decision.deleted and adds_waiting(service.catalog, command.key, before, decision.content):
-        item = f"{command.key.namespace}/{command.key.path}"
-        await service.waiting.mark(command.key.scope, WaitingKind.PENDING, item, checked=checked)
+    item = f"{command.key.namespace}/{command.key.path}"
+    for kind in kinds_of(added_waiting(service.catalog, command.key, before, decision.content)):
+        await service.waiting.mark(command.key.scope, kind, item, checked=checked)
 
 
 def _remembered(command: WriteCommand, documents: DocumentStore) -> tuple[StoredBlob, Envelope] | None:

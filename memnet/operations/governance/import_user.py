@@ -22,7 +22,7 @@ from memnet.domain.core.errors import (
 from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import BrokenChain
-from memnet.domain.documents.confirmation import adds_waiting
+from memnet.domain.documents.confirmation import added_waiting
 from memnet.domain.documents.envelope import Envelope, change_id
 from memnet.domain.events.event import StoredEvent
 from memnet.domain.governance.archive import (
@@ -43,7 +43,7 @@ from memnet.domain.governance.archive import (
 from memnet.domain.governance.archive_chain import Chain, Texts, is_valid
 from memnet.domain.governance.archive_entry import Entry, Lines, StoredItem, entry_name, is_same, moved, read_entry
 from memnet.domain.governance.archive_import import ImportOutcome, ImportReport, creation, governing, run_record
-from memnet.domain.governance.waiting import WaitingKind
+from memnet.domain.governance.waiting import WaitingKind, kinds_of
 from memnet.domain.history.baseline import Baseline
 from memnet.domain.replay.snapshot import Snapshot
 from memnet.operations.documents.write import replace_document
@@ -212,8 +212,8 @@ async def restore_document(
     if outcome is not ImportOutcome.CREATED or dry_run:
         return outcome
     restored = await _append_records(key, row, archive, verified, service.audit)
-    if adds_waiting(service.catalog, key, None, restored.content):
-        await service.waiting.mark(key.scope, WaitingKind.PENDING, f"{key.namespace}/{key.path}")
+    for kind in kinds_of(added_waiting(service.catalog, key, None, restored.content)):
+        await service.waiting.mark(key.scope, kind, f"{key.namespace}/{key.path}")
     try:
         await service.documents.put(key, envelope.dump(restored), envelope.summarise(restored), replaces=None)
     except StoreConflict:

@@ -18,7 +18,7 @@ from memnet.domain.documents.confirmation import waiting
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance import retraction as retractions
 from memnet.domain.governance.retraction import retraction_key
-from memnet.domain.governance.waiting import WaitingKind, WaitingMark, waiting_in
+from memnet.domain.governance.waiting import TENANT, WaitingKind, WaitingMark, waiting_in
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import ConflictStatus, conflict_key
@@ -125,14 +125,16 @@ async def _look(service: Service, mark: WaitingMark) -> Open | None:
         return Open(0, "")
 
 
-async def _pending(mark: WaitingMark, service: Service) -> Open | None:
+async def _pending(mark: WaitingMark, service: Service, decides: str | None = None) -> Open | None:
+    """Look for pending items; `decides`: only for those that it decides."""
     namespace, _, path = mark.item.partition("/")
     key = DocumentKey(mark.scope, namespace, path)
     stored = await service.documents.get(key)
     current = envelope.load(stored.data) if stored else None
     if current is None or current.deleted:
         return None
-    found = [one.item.get("proposed_at") for one in waiting(service.catalog, key, current.content)]
+    items = [one.item for one in waiting(service.catalog, key, current.content)]
+    found = [item.get("proposed_at") for item in items if decides in (None, item.get("decides"))]
     times = [at for at in found if isinstance(at, str)]
     return Open(len(found), min(times, default=to_text(mark.began))) if found else None
 
@@ -176,6 +178,7 @@ async def _retraction(mark: WaitingMark, service: Service) -> Open | None:
 LOOKS: Mapping[WaitingKind, Callable[[WaitingMark, Service], Awaitable[Open | None]]] = MappingProxyType(
     {
         WaitingKind.PENDING: _pending,
+        WaitingKind.QUESTION: partial(_pending, decides=TENANT),
         WaitingKind.CONFLICT: _conflict,
         WaitingKind.FAILED_REPLAY: _failed_replay,
         WaitingKind.ERASURE: _withheld,

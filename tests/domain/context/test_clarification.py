@@ -45,12 +45,24 @@ def test_the_oldest_is_asked_first_and_equal_ones_by_their_ids() -> None:
         {"decides": None},
         {"question": None},
         {"choices": None},
-        {"profile_id": "another"},
-        {"binding_id": "another"},
     ],
 )
 def test_no_other_item_asks_the_user(members: dict[str, Any]) -> None:
     assert asked(item("a", 1, **members)) is None
+
+
+def test_every_profile_that_sees_the_question_asks_it_under_its_own_binding() -> None:
+    found = asked(item("a", 1, profile_id="another", binding_id="theirs"))
+    assert (found["pending_id"], found["binding_id"]) == ("a", "b")
+    assert clarification(RULES.profile, [("unseen", item("a", 1))]) is None
+
+
+def test_a_document_with_two_bindings_asks_once() -> None:
+    pending = {"b": "/waiting", "c": "/waiting"}
+    profile = RULES.profile.model_copy(update={"pending_sections": pending})
+    found = clarification(profile, [("c", item("a", 1)), ("b", item("a", 1))])
+    assert found is not None
+    assert found["binding_id"] == "b"
 
 
 @pytest.mark.parametrize("content", [None, {}, {"waiting": "text"}, {"waiting": ["text", 1, None]}])

@@ -1,0 +1,83 @@
+"""List the questions that a tenant decides, across its users: found by their marks, never by listing users."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from memnet.domain.core.errors import HistoryCorrupt
+from memnet.domain.core.scope import DocumentKey, ETag, Json, UserScope
+from memnet.domain.documents import envelope
+from memnet.domain.documents.confirmation import Waiting, waiting
+from memnet.domain.documents.question_choice import Shown, shown_in
+from memnet.domain.governance.waiting import TENANT, WaitingKind, WaitingMark
+from memnet.paging import bounded
+from memnet.ports import Page
+from memnet.service import Service
+
+PAGE = 25
+"""The users that one page looks at: each costs one listing, and one read for each of its marked documents."""
+MARKS = 100
+"""The marks of a user that one page looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantQuestion:
+    """A question that the tenant decides, its document, and the entry that it asks about."""
+
+    key: DocumentKey
+    etag: ETag
+    waiting: Waiting
+    existing: Shown | None
+    """None: the entry that the question shows is not open any more."""
+
+
+async def list_tenant_pending(
+    tenant_id: str, service: Service, *, limit: int, cursor: str | None
+) -> Page[TenantQuestion]:
+    """Return the pending items that the tenant decides, of up to `limit` users (25 at most) in name order.
+
+    The cost follows what waits or did wait for the tenant, and not the number of users. A page may be empty before the
+    end. Raises InvalidIdentifier, InvalidCursor, Unavailable.
+    """
+    kind, bound = WaitingKind.QUESTION, min(limit, PAGE)
+    users = await service.waiting.list_users(tenant_id, kind, limit=bound, cursor=cursor)
+    found = await bounded(partial(_of_user, service), users.items)
+    return Page([question for of_user in found for question in of_user], users.next_cursor)
+
+
+async def _of_user(service: Service, scope: UserScope) -> Sequence[TenantQuestion]:
+    marks = await service.waiting.list(scope, WaitingKind.QUESTION, limit=MARKS)
+    by_document = defaultdict[str, list[WaitingMark]](list)
+    for mark in marks.items:
+        by_document[mark.item].append(mark)
+    found = [await _of_document(scope, name, service) for name in by_document]
+    now = service.clock.now()
+    answered = [mark for name, rows in zip(by_document, found, strict=True) if not rows for mark in by_document[name]]
+    await service.waiting.remove([mark for mark in answered if mark.is_settled(now)])
+    return [question for of_document in found for question in of_document]
+
+
+async def _of_document(scope: UserScope, name: str, service: Service) -> Sequence[TenantQuestion]:
+    """Return the questions of a document; none if it is gone or cannot be read."""
+    namespace, _, path = name.partition("/")
+    key = DocumentKey(scope, namespace, path)
+    stored = await service.documents.get(key)
+    try:
+        current = envelope.load(stored.data) if stored else None
+    except HistoryCorrupt:
+        return []
+    if current is None or current.deleted:
+        return []
+    content, etag = current.content, current.commit.etag
+    items = [one for one in waiting(service.catalog, key, content) if one.item.get("decides") == TENANT]
+    return [TenantQuestion(key, etag, one, _shown(one.item, key, content, service)) for one in items]
+
+
+def _shown(item: dict[str, Json], key: DocumentKey, content: Json, service: Service) -> Shown | None:
+    """Return the entry under the rules of the item's profile; None if they are gone."""
+    named = item.get("profile_id"), item.get("binding_id")
+    for rules in service.catalog.covering(key):
+        if (rules.profile.profile_id, rules.binding.binding_id) == named:
+            return shown_in(item, content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()))
+    return None
