@@ -70,8 +70,9 @@ class Governance(UserCalls):
 
         With `dry_run`, and if another principal has to apply it, it is only planned. Raises UserHeld.
         """
-        given = {"reason": reason, "dry_run": dry_run, "key": key or new_id()}
-        request = retraction_requests.retract_conversation(self.root, conversation_id, **given)
+        request = retraction_requests.retract_conversation(
+            self.root, conversation_id, reason=reason, dry_run=dry_run, key=key or new_id()
+        )
         return (yield from _body(request, self.retry))
 
     def retractions(self) -> Pages[Json]:
