@@ -74,6 +74,7 @@ EXPECTED = {
     "get_hold": BELOW_USER | {"200"},
     "list_users": BELOW_USER | {"200"},
     "list_waiting": BELOW_USER | {"200"},
+    "list_tenant_pending": BELOW_USER | {"200"},
     "place_tenant_hold": BELOW_USER | WITH_BODY | {"200", "409"},
     "release_tenant_hold": BELOW_USER | {"200"},
     "get_tenant_hold": BELOW_USER | {"200"},

@@ -25,6 +25,7 @@ RELEASED = {
     "recall-rerank/1.0.0": "0a57756f8e2e06abef425a89443bc319748f497e45fc69533c28ef6751e1fa04",
     "recall-rewrite/1.0.0": "3efa1927b4f37104b6f0c06b1fb0d2a537a254507140a057db320af9f7ebb322",
     "support-desk/1.0.0": "c2062ccae4363cbc2616b407b7c6157ac156482a540539f8007d2f4d33cddf24",
+    "workspace-memory/1.0.0": "917dbbf704451ca7b55292ef39718bfb3737977be4b685a801de9cc107f30678",
 }
 """Written down twice, so that editing prompts/released.json along with a prompt is noticed, too."""
 

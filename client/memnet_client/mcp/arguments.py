@@ -83,9 +83,13 @@ class ResolveArguments(Arguments):
 
     pending_id: str
     decision: Annotated[
-        Literal["confirm", "reject"] | None,
-        Field(description="The user's decision; ignored by a host that asks the user."),
+        Literal["confirm", "existing", "both", "reject"] | None,
+        Field(
+            description="The user's decision, which a host that asks the user ignores. Of a question: confirm takes "
+            "the proposal, existing the entry that is there, both keeps the two."
+        ),
     ] = None
+    choice: Annotated[int | None, Field(ge=1, le=7, description="The index of the proposal in choices.")] = None
     evidence: EvidenceArgument | None = None
 
 

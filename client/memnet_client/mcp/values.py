@@ -55,6 +55,9 @@ class Waiting(BaseModel):
     text: str
     confidence: float | None
     proposed_by: str
+    question: str | None = None
+    choices: list[str] = []
+    decides: str | None = None
 
 
 class WaitingList(BaseModel):
