@@ -65,6 +65,11 @@ EXPECTED = {
     "discard_conflict": BELOW_USER | WITH_BODY | {"200", "404", "409", "422"},
     "get_reindexing": BELOW_USER | {"200", "404"},
     "apply_retention": BELOW_USER | WITH_BODY | {"200", "409"},
+    "plan_retraction": BELOW_USER | WITH_BODY | {"201", "409", "422"},
+    "list_retractions": BELOW_USER | {"200"},
+    "get_retraction": BELOW_USER | {"200", "404"},
+    "apply_retraction": BELOW_USER | {"202", "404", "409", "412", "428"},
+    "undo_retraction": BELOW_USER | {"202", "404", "409"},
     "place_hold": BELOW_USER | WITH_BODY | {"200", "409"},
     "release_hold": BELOW_USER | {"200"},
     "get_hold": BELOW_USER | {"200"},
@@ -106,6 +111,7 @@ REQUESTS = {
     "store_turns": ("POST", f"{USER}/conversations/c_123/turns"),
     "apply_retention": ("POST", f"{USER}/retention:apply"),
     "export_user": ("POST", f"{USER}/export"),
+    "plan_retraction": ("POST", f"{USER}/retractions"),
     "place_hold": ("PUT", f"{USER}/legal-hold"),
     "place_tenant_hold": ("PUT", "/v1/tenants/t1/legal-hold"),
 }
@@ -114,6 +120,7 @@ CREATED = {
     "write_event": 201,
     "store_snapshot": 202,
     "store_turns": 201,
+    "plan_retraction": 201,
     "confirm_pending": 404,
     "reject_pending": 404,
 }
