@@ -22,6 +22,9 @@ from tests.sample_settings import sample_settings
 NOTHING = {"context": "", "citations": []}
 
 
+MESSAGE = "I live in Berlin. The rent is high."
+
+
 @pytest.fixture
 def settings() -> Settings:
     return sample_settings(
@@ -34,9 +37,9 @@ def settings() -> Settings:
 
 @pytest.fixture
 async def stored(client: httpx.AsyncClient, services: Service) -> str:
-    """The id of a turn from which a fact was learnt."""
+    """The id of a turn from which a fact was learnt; the turn says more."""
     said = "I live in Berlin."
-    turn = {"turn_id": "t1", "timestamp": "2026-05-08T12:00:00Z", "messages": [{"role": "user", "content": said}]}
+    turn = {"turn_id": "t1", "timestamp": "2026-05-08T12:00:00Z", "messages": [{"role": "user", "content": MESSAGE}]}
     body = {"profile_id": "personal-memory-v1", "turns": [turn]}
     answer = await client.post(f"{USER}/conversations/smoke/turns", json=body)
     proposed = claim(add(fact(value="Berlin", text=said)), confidence=0.9, cites=["t1-1"])
@@ -55,7 +58,7 @@ async def test_a_recall_is_the_text_and_a_citation_of_each_result(client: httpx.
     answer = await ask(client, "/recall", RECALL, query="Which city does the user live in, Berlin?", session_id=None)
     assert answer["context"].count("I live in Berlin.") == len(answer["citations"]) == 2
     assert {one["turn_id"] for one in answer["citations"]} == {stored}
-    assert {one["snippet"] for one in answer["citations"]} == {"I live in Berlin."}
+    assert {one["snippet"] for one in answer["citations"]} == {"I live in Berlin.", MESSAGE}
     assert all(one["score"] > 0 for one in answer["citations"])
 
 
@@ -72,7 +75,7 @@ async def test_a_search_returns_what_was_said_and_learnt_best_first(client: http
     assert {one["metadata"]["kind"] for one in found} == {"entry", "turn"}
     turn = next(one for one in found if one["metadata"]["kind"] == "turn")
     assert turn == {
-        "content": "I live in Berlin.",
+        "content": MESSAGE,
         "score": turn["score"],
         "session_id": "smoke",
         "turn_id": stored,
