@@ -102,14 +102,15 @@ class Workspace:
     ) -> WriteResult:
         """Patch the shared document as it is, or create it, on the word of a claimant."""
         self.number += 1
+        number = self.number
         stored = await self.service.documents.get(SHARED)
         over = None if stored is None else envelope.load(stored.data).commit.etag
-        known: dict[str, Any] = {"confidence": 0.9, "evidence": {"conversation_id": f"live-{self.number}"}}
+        known: dict[str, Any] = {"confidence": 0.9, "evidence": {"conversation_id": f"live-{number}"}}
         command = PatchDocument(
             key=SHARED,
             actor=CHAT,
             precondition=IfAbsent() if over is None else IfMatch(over),
-            idempotency_key=key or f"key-{self.number}",
+            idempotency_key=key or f"key-{number}",
             profile_id=PROFILE,
             binding_id="workspace",
             ops=list(ops),
