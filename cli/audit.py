@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from cli import storage
+from cli.blame import blame
 from cli.options import FILE, IDENTIFIER, NEW_FILE, optional_user, read_keys, user_options
 from cli.output import count, document_of, exit_unless, print_columns, user_of
 from memnet.domain.core.canonical_json import canonical
@@ -146,6 +147,9 @@ def keys_(rotate: bool) -> None:
         click.echo(f"# {key.key_id}\n{to_pem(key)}", nl=False)
     if not found:
         raise click.ClickException("there is no key yet; the first signature creates one")
+
+
+audit.add_command(blame)
 
 
 def _describe(report: CheckpointReport) -> str:

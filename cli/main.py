@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "rankers": "cli.catalog:rankers",
     "refresh": "cli.upkeep:refresh",
     "retention": "cli.retention:retention",
+    "retract": "cli.retract:retract",
     "schemas": "cli.catalog:schemas",
     "search": "cli.search:search",
     "token": "cli.token:token",

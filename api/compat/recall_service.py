@@ -1,4 +1,4 @@
-"""Routes of a recall service: its health, its turns, recall and search, a user's memories, and a user's erasure."""
+"""Routes of a recall service: its health, turns, recall and search, a user's memories and erasure, and sessions."""
 
 from typing import Annotated, Final
 
@@ -16,8 +16,9 @@ from api.recall_rows import snippet
 from api.request_body import read_body
 from api.routes import health
 from memnet.domain.core.access import may_get_replay, permit_own_erasure
+from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.json_types import Integer
-from memnet.domain.core.scope import Json
+from memnet.domain.core.scope import MAX_SEGMENT, Json
 from memnet.domain.events.event import Time
 from memnet.domain.history.entries import Said
 from memnet.domain.history.statements import EntryState
@@ -26,6 +27,7 @@ from memnet.domain.recall.packing import BUDGET
 from memnet.domain.replay.replay import FINISHED, ReplayStatus
 from memnet.domain.replay.turn import Turns
 from memnet.operations.governance.erasure_request import request_erasure
+from memnet.operations.governance.retract_conversation import retract_conversation
 from memnet.operations.history.entry_filter import EntryFilter
 from memnet.operations.history.list_entries import list_entries
 from memnet.operations.replay.turns import store_turns
@@ -35,7 +37,9 @@ WAIT_SECONDS: Final = 55
 """Clients of that service wait for the extraction, for 60 seconds at most."""
 PAGES: Final = 8
 """How many pages of entries one answer has; clients of that service expect all of them."""
-EXTRACTED: Final = FINISHED - {ReplayStatus.FAILED}
+DELETED: Final = "The session was deleted."
+"""The reason of a retraction that a client of that service asks for."""
+EXTRACTED: Final = FINISHED - {ReplayStatus.FAILED, ReplayStatus.RETRACTED}
 
 
 class TurnBody(Body):
@@ -157,6 +161,23 @@ async def erase(request: Request) -> Response:
         permit_own_erasure(user.scope.tenant_id, user.service.settings.self_erasure_tenants)
     status = await request_erasure(user.scope, user.service, idempotency_key=key_of(user), actor=user.actor)
     return json_response(status.to_json(), status=202)
+
+
+@route(router, "DELETE", "/sessions/{session_id}", "retract_conversation")
+async def delete_session(request: Request) -> Response:
+    """Take a session back: its turns, and what was learnt from it alone. A worker does it.
+
+    A session belongs to a user, whom the query parameter user_id names; for a signed-in user it is the user.
+    """
+    call = await authorize_tenant_of_token(request, "retract_conversation")
+    user_id = query.text(request, "user_id", max_length=MAX_SEGMENT)
+    if user_id is None:
+        raise MalformedRequest("Name the user of the session in the query parameter user_id.", param="user_id")
+    user = await admit_user(call, user_id)
+    found = await retract_conversation(
+        user.scope, call.path("session_id"), DELETED, user.service, actor=user.actor, idempotency_key=key_of(user)
+    )
+    return json_response(found.members(), status=202)
 
 
 async def _user_of_path(request: Request, operation: str) -> UserCall:

@@ -23,10 +23,13 @@ function leaf(value) {
 const size = (value) =>
   Array.isArray(value) ? plural(value.length, "element") : plural(Object.keys(value).length, "member");
 
-/** A value as a tree; a branch is rendered when it is opened. */
-export function tree(value, name = null, depth = 0) {
+/**
+ * A value as a tree; a branch is rendered when it is opened. `more` returns what follows a scalar, by the names that
+ * lead to it.
+ */
+export function tree(value, name = null, depth = 0, more = () => null, names = []) {
   const label = name === null ? null : el("span", { class: "name" }, String(name));
-  if (!isBranch(value)) return el("div", { class: "row" }, label, label && ": ", leaf(value));
+  if (!isBranch(value)) return el("div", { class: "row" }, label, label && ": ", leaf(value), more(names));
   const entries = Object.entries(value);
   if (!entries.length)
     return el(
@@ -38,7 +41,7 @@ export function tree(value, name = null, depth = 0) {
     );
   const list = el("ul", { role: "list" });
   const fillOnce = () => {
-    if (!list.hasChildNodes()) list.append(...entries.map(([key, child]) => el("li", {}, tree(child, key, depth + 1))));
+    if (!list.hasChildNodes()) list.append(...entries.map(([key, child]) => el("li", {}, tree(child, key, depth + 1, more, [...names, key]))));
   };
   const open = depth === 0 || (depth <= OUTER && entries.length <= OPEN_BELOW);
   if (open) fillOnce();
@@ -53,7 +56,7 @@ export function tree(value, name = null, depth = 0) {
 }
 
 /** A tree, and the same value as plain JSON. */
-export function treeAndText(value, label) {
+export function treeAndText(value, label, more) {
   const text = el("pre", { tabindex: "0", "aria-label": `${label} as JSON` });
   const raw = el(
     "details",
@@ -61,7 +64,7 @@ export function treeAndText(value, label) {
     el("summary", {}, "As JSON"),
     text,
   );
-  return el("div", { class: "tree" }, tree(value), raw);
+  return el("div", { class: "tree" }, tree(value, null, 0, more), raw);
 }
 
 /** A value on one line if it is short, else as a tree. */

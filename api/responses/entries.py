@@ -54,7 +54,7 @@ class EntryRow(Located):
     evidence: Omitted[Object] = Field(None, description="Of the entry, or else of its change.")
     confirmed: bool = Field(description="Whether its change was a confirmation.")
     recorded_at: Omitted[Time] = None
-    recorded_before: Omitted[Time] = Field(None, description="The entry is older than all stored records.")
+    recorded_before: Omitted[Time] = Field(None, description="Of a closed statement in an event: when upkeep moved it.")
     recorded_by: Omitted[str] = Field(None, description="The principal of the change.")
     application: Omitted[str] = Field(None, description="The application that acted for a person.")
     recorded_under: Omitted[str] = Field(None, description="The profile of the change.")

@@ -64,6 +64,7 @@ class ProfileRow(BaseModel):
 
     profile_id: str
     version: str
+    extends: str | None = Field(None, description="The profile that this one extends.")
     etag: str
     document_bindings: list[BindingRow]
 
@@ -79,6 +80,7 @@ class ProfileBody(BaseModel):
 
     profile_id: str
     version: str
+    extends: str | None = Field(None, description="The base, with which the profile is joined already.")
     document_bindings: list[Object]
 
 

@@ -12,14 +12,10 @@ from api.openapi import DOCUMENT_PARAMETERS, Returned, parameter
 from api.parameters import CURSOR, LIMIT, TEXT
 from api.responses.blame import BlamePage
 from api.routing import user_routes
-from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.errors import MalformedRequest
-from memnet.domain.core.json_patch import MAX_POINTER_CHARS, Pointer, pointer, pointer_text
-from memnet.domain.core.json_types import present
-from memnet.domain.core.scope import Json
-from memnet.domain.history.blame import Blamed
-from memnet.domain.history.origin import Origin
+from memnet.domain.core.json_patch import MAX_POINTER_CHARS, Pointer, pointer
+from memnet.domain.history.blame import row_of
 from memnet.operations.history.get_blame import get_blame
 
 POINTER = re.compile(r"/content(/([^~/]|~[01])*)*")
@@ -38,7 +34,7 @@ route = user_routes(router, "audit")
             "query",
             "pointer",
             TEXT,
-            "The value at this JSON Pointer and what is within it, such as `/content/facts/0`. Default: `/content`.",
+            "The value at this JSON Pointer and what is within it, such as `/content/notes/0`. Default: `/content`.",
         ),
         parameter("query", "as_of", TEXT, "An RFC 3339 time or a change_id: the values of the version at that time."),
         LIMIT,
@@ -71,7 +67,7 @@ async def get(call: UserCall) -> Response:
         {
             "etag": page.version.etag,
             "change_id": page.version.change_id,
-            "values": [_row(row) for row in page.rows],
+            "values": [row_of(row) for row in page.rows],
             "next_cursor": page.next_cursor,
         }
     )
@@ -83,44 +79,6 @@ def _pointer(call: UserCall) -> Pointer:
     if text is None:
         return ()
     if not POINTER.fullmatch(text):
-        message = "The query parameter pointer must be a JSON Pointer in the document, such as /content/facts/0."
+        message = "The query parameter pointer must be a JSON Pointer in the document, such as /content/notes/0."
         raise MalformedRequest(message, param="pointer")
     return pointer(text)[1:]
-
-
-def _row(row: Blamed) -> Json:
-    node = row.node
-    return {
-        "pointer": pointer_text((ROOT, *row.place)),
-        **({"value": node.plain()} if row.is_whole else {}),
-        **_origin(node.origin),
-        "further": [{"kind": source.kind.value, **_origin(source.origin)} for source in node.further],
-        "before": [{"value": earlier.plain(), **_origin(earlier.origin)} for earlier in row.before],
-        "before_known": row.knows_before,
-    }
-
-
-def _origin(origin: Origin) -> dict[str, Json]:
-    known = origin.is_known
-    return {
-        "confirmed": origin.is_confirmed,
-        **present(
-            change_id=origin.change_id,
-            sequence=origin.sequence if known else None,
-            op_index=origin.op_index if known else None,
-            op=origin.verb if known else None,
-            recorded_at=origin.timestamp if known else None,
-            recorded_before=None if known else origin.timestamp,
-            recorded_by=origin.actor,
-            application=origin.application,
-            reason=origin.reason,
-            profile_id=origin.profile_id,
-            profile_version=origin.profile_version,
-            binding_id=origin.binding_id,
-            confidence=origin.confidence,
-            source_time=origin.source_time,
-            evidence=origin.evidence,
-            proposed_by=origin.proposed_by,
-            proposed_at=origin.proposed_at,
-        ),
-    }

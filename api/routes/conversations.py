@@ -1,4 +1,4 @@
-"""Routes of conversation snapshots."""
+"""Routes of conversations and their snapshots."""
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -8,17 +8,23 @@ from api.authorization import UserCall
 from api.bodies import SnapshotBody
 from api.json_response import json_response, page_response, raw_page_response
 from api.openapi import IDENTIFIER, Returned, parameter
-from api.parameters import CURSOR, LIMIT
+from api.parameters import CURSOR, FLAG, KEY, LIMIT
+from api.preconditions import idempotency_key
 from api.responses.replays import ConversationPage, SnapshotReadPage, SnapshotStored, SnapshotView
+from api.responses.retractions import RetractionRow
 from api.routing import user_routes
 from memnet.domain.core.error_code import ErrorCode as E
+from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.scope import MAX_SEGMENT
+from memnet.domain.governance.retraction import MAX_REASON
+from memnet.operations.governance.retract_conversation import retract_conversation
 from memnet.operations.replay.conversations import list_conversations, list_snapshots
 from memnet.operations.replay.snapshots import list_snapshot_reads, read_snapshot, store_snapshot
 
 router = APIRouter()
 route = user_routes(router, "conversations")
 
+_REASON = {"type": "string", "minLength": 1, "maxLength": MAX_REASON}
 _OF_CONVERSATION = parameter(
     "query", "conversation_id", IDENTIFIER, "List the snapshots and turns of this conversation."
 )
@@ -35,7 +41,7 @@ _CONVERSATION = parameter("path", "conversation_id", IDENTIFIER, "The client's i
     returns={202: Returned("Stored; Location is the URL of the replay.", SnapshotStored)},
     errors={
         *(E.PROFILE_FORBIDDEN, E.PROFILE_NOT_FOUND, E.SNAPSHOT_EXISTS, E.DECRYPTION_FAILED, E.HISTORY_CORRUPT),
-        *(E.ERASURE_RUNNING, E.VAULT_UNAVAILABLE),
+        *(E.SOURCE_RETRACTED, E.ERASURE_RUNNING, E.VAULT_UNAVAILABLE),
     },
 )
 async def store(call: UserCall, body: SnapshotBody) -> Response:
@@ -113,6 +119,52 @@ async def list_stored(call: UserCall) -> Response:
     else:
         page = await list_snapshots(call.scope, conversation_id, limit=limit, cursor=cursor, records=records)
     return page_response("conversations", page.items, page.next_cursor)
+
+
+@route(
+    "DELETE",
+    "/conversations/{conversation_id}",
+    "retract_conversation",
+    summary="Take a conversation back",
+    parameters=(
+        _CONVERSATION,
+        parameter("query", "reason", _REASON, "Why it is taken back; kept with the retraction.", required=True),
+        parameter("query", "dry_run", FLAG, "Only plan it. The plan can be applied later."),
+        KEY,
+    ),
+    returns={
+        202: Returned(
+            "applying: a worker takes it back. planned: a dry run, or another principal has to apply it.",
+            RetractionRow,
+        )
+    },
+    errors={
+        *(E.MALFORMED_REQUEST, E.IDEMPOTENCY_KEY_REQUIRED, E.IDEMPOTENCY_KEY_REUSED, E.FIELD_DENIED, E.USER_HELD),
+        *(E.RETRACTION_CLOSED, E.ERASURE_RUNNING, E.HISTORY_CORRUPT, E.DECRYPTION_FAILED, E.VAULT_UNAVAILABLE),
+    },
+)
+async def retract(call: UserCall) -> Response:
+    """Remove a conversation and what was learnt from it alone: the short form of a retraction, which can be undone.
+
+    GET .../retractions/{retraction_id} returns the plan and its progress. From now on no turn of the conversation is
+    accepted.
+    """
+    key = idempotency_key(call.request.headers)
+    reason = query.text(call.request, "reason", max_length=MAX_REASON)
+    if not reason:
+        raise MalformedRequest("The query parameter reason is required.", param="reason")
+    found = await retract_conversation(
+        call.scope,
+        call.path("conversation_id"),
+        reason,
+        call.service,
+        actor=call.actor,
+        idempotency_key=key,
+        dry_run=query.boolean(call.request, "dry_run"),
+    )
+    response = json_response(found.members(), status=202)
+    response.headers["Location"] = f"/v1/{call.scope.prefix}retractions/{found.retraction_id}"
+    return response
 
 
 @route(

@@ -56,8 +56,8 @@ async def list_(call: UserCall) -> Response:
 
     An entry is an element of an array, or a member of an object, in a top-level member of the content. Its origin is
     the change that wrote its text: a later source, verification or confidence does not replace it. A confirmation
-    names the proposer, too. An entry older than all stored records has `recorded_before` instead. The whole history of
-    each document is read and verified.
+    names the proposer, too. A closed statement in an event has `recorded_before` instead. The history
+    of each document is verified from its newest baseline on.
 
     An entry is `open` if it holds, `closed` if it is a statement that has held, and `waiting` if it waits for
     confirmation. Closed statements that upkeep moved to events come after those of the documents, with `event_id` and

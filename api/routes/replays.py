@@ -69,7 +69,7 @@ async def get(call: UserCall) -> Response:
     summary="Retry a failed replay",
     parameters=_ONE,
     returns={202: Returned("The replay, queued; unchanged if it has not failed.", ReplayView)},
-    errors={E.REPLAY_NOT_FOUND, E.ERASURE_RUNNING, E.HISTORY_CORRUPT},
+    errors={E.REPLAY_NOT_FOUND, E.SOURCE_RETRACTED, E.ERASURE_RUNNING, E.HISTORY_CORRUPT},
 )
 async def retry(call: UserCall) -> Response:
     """Queue the replay for a worker. Patches already planned or applied stay unchanged."""

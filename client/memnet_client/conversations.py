@@ -214,9 +214,10 @@ class Conversations(UserCalls):
     def store_turns(self, conversation_id: str, turns: Sequence[Turn]) -> Steps[list[ReplayState]]:
         """Submit 1 to 100 turns of a conversation when they are said; a worker extracts memory from them.
 
-        Each turn has `messages`, a `turn_id` or a `timestamp`, and may have a `topic` and `metadata`. The same turns
-        again are stored once. Raises TurnsNotAccepted if the profile accepts none, SnapshotExists if another turn has a
-        `turn_id`, and the other refusals.
+        Each turn has `messages`, a `turn_id` or a `timestamp`, and may have a `topic` and `metadata`. In a workspace it
+        may have a `claimant` such as {"user_id": "noor"}: whose statements these are. The same turns again are stored
+        once. Raises TurnsNotAccepted if the profile accepts none, SnapshotExists if another turn has a `turn_id`,
+        ClaimantNotFound, and the other refusals.
         """
         body: dict[str, Json] = {"profile_id": self.profile_id, "turns": [dict(turn) for turn in turns]}
         answer = yield from send(requests.store_turns(self.root, conversation_id, body), self.retry)

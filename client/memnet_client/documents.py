@@ -99,6 +99,7 @@ class Documents(UserCalls):
         evidence: Evident = None,
         confidence: float | None = None,
         source_time: str | None = None,
+        claimant: str | None = None,
         reason: str = "live_update",
         dry_run: bool = False,
         depth: int = DEPTH,
@@ -109,7 +110,8 @@ class Documents(UserCalls):
         `change` runs again on the newest version when another writer was faster, so it must be pure. A document that
         does not exist begins with the profile's initial content. `key` names the intention: whatever becomes of a
         process, the change takes effect once under it. Without a key the client makes one. A value `depth` levels
-        below the content is replaced as a whole, so that a change of a large value is one operation.
+        below the content is replaced as a whole, so that a change of a large value is one operation. `claimant`: the
+        user of the tenant who states it, in a workspace.
 
         Raises ConflictNotResolved, OutcomeUnknown, and the refusals of the service.
         """
@@ -126,7 +128,7 @@ class Documents(UserCalls):
                 return Change("unchanged", head.etag if head else None, rebases=rebases)
             request = self._patch(
                 binding, place, ops, head.etag if head else requests.CREATE, intention,
-                evidence, confidence, source_time, reason, dry_run,
+                evidence, confidence, source_time, claimant, reason, dry_run,
             )  # fmt: skip
             try:
                 answer = yield from send(request, self.retry, budget)
@@ -160,6 +162,7 @@ class Documents(UserCalls):
         evidence: Evident = None,
         confidence: float | None = None,
         source_time: str | None = None,
+        claimant: str | None = None,
         reason: str = "live_update",
         dry_run: bool = False,
         **ids: str,
@@ -169,6 +172,8 @@ class Documents(UserCalls):
         Where the profile says how a text becomes an entry of the section, `entry` may be the text alone. `same` decides
         whether two entries say the same. Raises what `update` raises, and MalformedRequest if there is no such list.
         """
+        # Two claimants who say the same make two statements; the service knows which are whose.
+        is_same = same if claimant is None else _different
         profile = yield from self.profile()
         wanted = _entry(profile, binding, section, entry, evidence_json(evidence), confidence, source_time)
         pending = (profile.get("pending_sections") or {}).get(binding)
@@ -179,13 +184,13 @@ class Documents(UserCalls):
             if not isinstance(entries, list):
                 raise MalformedRequest("MALFORMED_REQUEST", f"{section} is not a list.", details={"path": section})
             items = at(content, pending) if pending else []
-            waiting[:] = [item["id"] for item in items if _proposes(item, section, wanted, same)]
-            if not waiting and not any(same(there, wanted) for there in entries):
+            waiting[:] = [item["id"] for item in items if _proposes(item, section, wanted, is_same)]
+            if not waiting and not any(is_same(there, wanted) for there in entries):
                 entries.append(wanted)
 
         result = yield from self.update(
-            binding, add, key=key, evidence=evidence, confidence=confidence, source_time=source_time, reason=reason,
-            dry_run=dry_run, depth=DEPTH, **ids,
+            binding, add, key=key, evidence=evidence, confidence=confidence, source_time=source_time,
+            claimant=claimant, reason=reason, dry_run=dry_run, depth=DEPTH, **ids,
         )  # fmt: skip
         return replace(result, waiting=tuple(waiting)) if result.status == "unchanged" else result
 
@@ -200,16 +205,20 @@ class Documents(UserCalls):
         evidence: Evident = None,
         confidence: float | None = None,
         source_time: str | None = None,
+        claimant: str | None = None,
         reason: str = "live_update",
         dry_run: bool = False,
         **ids: str,
     ) -> Steps[Change]:
         """Send JSON Patch operations (RFC 6902) for exactly this version; `etag` None creates the document.
 
-        Paths begin with /content. Raises ETagMismatch, DocumentExists, and the other refusals; nothing is rebased.
+        Paths begin with /content. `claimant`: the user of the tenant who states it, in a workspace. Nothing is rebased.
+        Raises ETagMismatch, DocumentExists, ClaimantNotFound, and the other refusals.
         """
         _, place = yield from self.place(binding, ids)
-        request = self._patch(binding, place, ops, etag, key, evidence, confidence, source_time, reason, dry_run)
+        request = self._patch(
+            binding, place, ops, etag, key, evidence, confidence, source_time, claimant, reason, dry_run
+        )
         return change_of((yield from send(request, self.retry)))
 
     def _patch(
@@ -222,6 +231,7 @@ class Documents(UserCalls):
         evidence: Evident,
         confidence: float | None,
         source_time: str | None,
+        claimant: str | None,
         reason: str,
         dry_run: bool,
     ) -> Request:
@@ -237,6 +247,7 @@ class Documents(UserCalls):
             evidence=evidence_json(evidence),
             confidence=confidence,
             source_time=source_time,
+            claimant=claimant,
             dry_run=dry_run,
         )
 
@@ -289,7 +300,13 @@ def _entry(
     if template is None or not isinstance(entry, str):
         return entry
     values = {"$id": entry_id(section, entry), "$text": entry, "$evidence": evidence, "$time": time or now()}
-    return fill(template, values | {"$confidence": 1.0 if confidence is None else confidence})
+    # The service writes the code of a claimant.
+    written = {name: value for name, value in template.items() if value != "$claimant"}
+    return fill(written, values | {"$confidence": 1.0 if confidence is None else confidence})
+
+
+def _different(_there: Json, _wanted: Json) -> bool:
+    return False
 
 
 def _proposes(item: Json, section: str, wanted: Json, same: Callable[[Json, Json], bool]) -> bool:

@@ -1,6 +1,6 @@
 """Calls for auditors and administrators: audit records, retention, legal holds, erasure, and the service itself."""
 
-from memnet_client import requests
+from memnet_client import requests, retraction_requests
 from memnet_client.randomness import new_id
 from memnet_client.steps import Json, Request, Retry, Steps, send
 from memnet_client.user_calls import UserCalls
@@ -52,6 +52,52 @@ class Governance(UserCalls):
     def hold(self) -> Steps[Json]:
         """Get the legal hold on the user, and its history."""
         return (yield from _body(requests.get_hold(self.root), self.retry))
+
+    def plan_retraction(self, source: Json, *, reason: str, key: str | None = None) -> Steps[Json]:
+        """Plan to take a source back, such as `{"kind": "conversation", "conversation_id": "c1"}`; nothing changes.
+
+        Return the plan with its `retraction_id` and `etag`. Raises UserHeld, IdempotencyKeyReused.
+        """
+        body = {"source": source, "reason": reason}
+        return (
+            yield from _body(retraction_requests.plan_retraction(self.root, body=body, key=key or new_id()), self.retry)
+        )
+
+    def retract_conversation(
+        self, conversation_id: str, *, reason: str, dry_run: bool = False, key: str | None = None
+    ) -> Steps[Json]:
+        """Take a conversation back, with what was learnt from it alone; return the retraction, which a worker applies.
+
+        With `dry_run`, and if another principal has to apply it, it is only planned. Raises UserHeld.
+        """
+        request = retraction_requests.retract_conversation(
+            self.root, conversation_id, reason=reason, dry_run=dry_run, key=key or new_id()
+        )
+        return (yield from _body(request, self.retry))
+
+    def retractions(self) -> Pages[Json]:
+        """List the user's retractions without their plans."""
+
+        def page(cursor: str | None) -> Steps[Page[Json]]:
+            body = yield from _body(retraction_requests.list_retractions(self.root, cursor=cursor), self.retry)
+            return Page(body["retractions"], body["next_cursor"])
+
+        return page
+
+    def retraction(self, retraction_id: str) -> Steps[Json]:
+        """Get a retraction with its plan. Raises RetractionNotFound."""
+        return (yield from _body(retraction_requests.get_retraction(self.root, retraction_id), self.retry))
+
+    def apply_retraction(self, retraction_id: str, *, etag: str) -> Steps[Json]:
+        """Apply the plan with this ETag; a worker does the work, and `retraction` shows its state.
+
+        Raises ETagMismatch, PlannerCannotApply, RetractionClosed, UserHeld, RetractionNotFound.
+        """
+        return (yield from _body(retraction_requests.apply_retraction(self.root, retraction_id, etag=etag), self.retry))
+
+    def undo_retraction(self, retraction_id: str) -> Steps[Json]:
+        """Bring back what a retraction took. Raises RetractionClosed, UserHeld, RetractionNotFound."""
+        return (yield from _body(retraction_requests.undo_retraction(self.root, retraction_id), self.retry))
 
     def erase(self, *, key: str | None = None) -> Steps[Json]:
         """Request the erasure of everything stored about the user; return it with its `erasure_id`."""
@@ -151,7 +197,7 @@ class ServiceCalls:
     def waiting(self, *, kind: str | None = None) -> Pages[Json]:
         """List the users for whom something waits, with one row for each user and kind.
 
-        `kind` is pending, question, conflict, failed_replay, erasure or dead_letter.
+        `kind` is pending, question, conflict, failed_replay, erasure, dead_letter or retraction.
         """
 
         def page(cursor: str | None) -> Steps[Page[Json]]:

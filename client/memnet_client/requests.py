@@ -42,8 +42,8 @@ def user_root(tenant_id: str, user_id: str) -> str:
     return f"{tenant_root(tenant_id)}/users/{segment('user_id', user_id)}"
 
 
-def _document(root: str, namespace: str, path: str) -> str:
-    return f"{root}/documents/{segment('namespace', namespace)}/{document_path(path)}"
+def _document(root: str, namespace: str, path: str, kind: str = "documents") -> str:
+    return f"{root}/{kind}/{segment('namespace', namespace)}/{document_path(path)}"
 
 
 # --- documents
@@ -76,10 +76,12 @@ def patch_document(
     evidence: Json = None,
     confidence: float | None = None,
     source_time: str | None = None,
+    claimant: str | None = None,
     dry_run: bool = False,
 ) -> Request:
     """Patch a document."""
-    body = _given(evidence=evidence, confidence=confidence, source_time=source_time)
+    named = None if claimant is None else {"user_id": claimant}
+    body = _given(evidence=evidence, confidence=confidence, source_time=source_time, claimant=named)
     body |= {"profile_id": profile_id, "binding_id": binding_id, "ops": list(ops), "reason": reason}
     place = _document(root, namespace, path)
     return Request("patch_document", "PATCH", place, _write_headers(etag, key), _dry(dry_run), body)
@@ -117,17 +119,8 @@ def delete_document(
 # --- entries and pending items
 
 
-def list_entries(
-    root: str,
-    *,
-    profile_id: str | None,
-    cursor: str | None,
-    binding_id: str | None = None,
-    section: str | None = None,
-    state: str | None = None,
-) -> Request:
+def list_entries(root: str, *, cursor: str | None, **only: str | None) -> Request:
     """List the entries of the documents with their origins."""
-    only = {"profile_id": profile_id, "binding_id": binding_id, "section": section, "state": state}
     return _get("list_entries", f"{root}/entries", **only, cursor=cursor)
 
 
@@ -260,12 +253,9 @@ def list_audit(root: str, *, namespace: str | None, path: str | None, cursor: st
     return _get("list_audit", f"{root}/audit", namespace=namespace, path=path, cursor=cursor)
 
 
-def get_blame(
-    root: str, namespace: str, path: str, *, pointer: str | None, as_of: str | None, cursor: str | None
-) -> Request:
+def get_blame(root: str, namespace: str, path: str, **asked: str | None) -> Request:
     """Get where the values of a document come from."""
-    url = f"{root}/blame/{segment('namespace', namespace)}/{document_path(path)}"
-    return _get("get_blame", url, pointer=pointer, as_of=as_of, cursor=cursor)
+    return _get("get_blame", _document(root, namespace, path, "blame"), **asked)
 
 
 def apply_retention(root: str, *, as_of: str | None, dry_run: bool) -> Request:

@@ -361,7 +361,7 @@ Message = Mapping[str, Any]
 """
 
 Turn = Mapping[str, Any]
-"""One turn: its `messages`, a `turn_id` or a `timestamp`, and perhaps a `topic` and `metadata`.
+"""One turn: its `messages`, a `turn_id` or a `timestamp`, and perhaps a `topic`, `metadata` and a `claimant`.
 
 In a turn, `message_id` and `timestamp` of a message may be missing.
 """

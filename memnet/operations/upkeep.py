@@ -26,12 +26,15 @@ from memnet.domain.core.errors import (
     Unavailable,
     VaultUnavailable,
 )
+from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.scope import Actor, DocumentKey, Json
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfMatch, PatchDocument
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.write_decision import Decision, decide_maintenance
+from memnet.domain.events.event import Event
 from memnet.domain.events.kept_entries import entries_in
+from memnet.domain.history.origin_links import MERGED
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.consolidation import Joint
 from memnet.domain.upkeep.freshness import plan_freshness
@@ -42,6 +45,7 @@ from memnet.domain.upkeep.maintenance import (
     find_lost,
     profiles_maintaining,
 )
+from memnet.domain.upkeep.merges import merged_rows
 from memnet.operations.documents.write import commit_change
 from memnet.operations.events.write_event import write_event
 from memnet.service import Service
@@ -195,7 +199,7 @@ async def apply_plan(
         binding_id=names[1],
         ops=plan.ops,
         reason=reason,
-        evidence={"event_ids": [event.event_id for event in events], "entries": plan.counts()},
+        evidence=_evidence(found, plan, events),
         dry_run=dry_run,
     )
 
@@ -217,6 +221,14 @@ async def apply_plan(
     except MemnetError as error:
         return _refused(key, names, plan, error.code.value)
     return MaintenanceResult(*names, Outcome.CHANGED, plan)
+
+
+def _evidence(found: Maintained, plan: MaintenancePlan, events: Sequence[Event]) -> EvidenceMembers:
+    rules, binding_id = found.rules.profile, found.rules.binding.binding_id
+    sections, pending = rules.upkeep_rules.get(binding_id, ()), rules.pending_sections.get(binding_id)
+    rows = merged_rows(found.current.content, plan, sections, pending)
+    merged = {MERGED: rows} if rows else {}
+    return {"event_ids": [event.event_id for event in events], "entries": plan.counts(), **merged}
 
 
 def _check_admitted(rules: WriteRules, actor: Actor) -> None:

@@ -6,7 +6,6 @@ from one baseline and one segment, and the records before a baseline can be remo
 
 from collections.abc import AsyncIterator
 
-from memnet.domain.catalog.retention_policy import ruled_by
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, Unavailable
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import DocumentKey, UserScope
@@ -15,9 +14,8 @@ from memnet.domain.documents.audit_values import SALT_BYTES
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.history import baseline as baselines
 from memnet.domain.history import baseline_values
-from memnet.domain.history.baseline import VALUES_DO_NOT_OPEN, Baseline, baseline_of
+from memnet.domain.history.baseline import VALUES_DO_NOT_OPEN, Baseline, Deriving
 from memnet.domain.history.baseline_values import BaselineLocation
-from memnet.domain.history.origins import Origins
 from memnet.domain.history.reconstruction import check_place
 from memnet.domain.sealing.sealing import NONCE_BYTES
 from memnet.ports import StoreConflict
@@ -99,21 +97,20 @@ async def derive_baseline(
     `read_history`; HistoryCorrupt: the records do not verify.
     """
     before, records = await read_history(key.scope, current, first - 1, history=history, audit=audit)
-    found, profile_id = before, None if before is None else before.profile_id
     try:
         fold = Fold(current.doc_id) if before is None else before.fold()
-        origins = Origins() if before is None else before.tree()
+        deriving = Deriving(key, before)
         if before is not None and before.key != key:
             raise BrokenChain(before.change_id, "the baseline belongs to another document")
+        found = before
         async for record in records:
             version = fold.take(record)
             check_place(record, version, key)
             if version.sequence == first:
                 break
-            profile_id = ruled_by(record, profile_id)
-            origins.take(record)
+            deriving.take(version)
             if version.sequence == first - 1:
-                found = baseline_of(key, version, profile_id, origins)
+                found = deriving.baseline()
         if fold.sequence < first:
             check_head(fold, current)
     except BrokenChain as error:

@@ -174,3 +174,23 @@ async def test_a_person_confirms_a_product_s_proposal_and_no_own_one_through_any
         response = await client.post(url, json=body, headers=headers)
         decided.append((row["item"]["proposed_by"], response.status_code))
     assert decided == [("svc-a", 200), ("u1", 403)]
+
+
+async def test_a_signed_in_user_speaks_for_no_one_else(
+    anonymous: httpx.AsyncClient, token: Token, services: Service
+) -> None:
+    anonymous.headers.update(signed_in(token, WRITE))
+    storage = StorageCalls(services)
+    said = {"turn_id": "t1", "messages": [{"role": "user", "content": "Our release day is Friday."}]}
+    for user_id, status, expected in (("u2", 403, "USER_FORBIDDEN"), ("u1", 404, "CLAIMANT_NOT_FOUND")):
+        turns = {"profile_id": "workspace-memory-v1", "turns": [{**said, "claimant": {"user_id": user_id}}]}
+        stored = await anonymous.post("/v1/tenants/t1/users/u1/conversations/c1/turns", json=turns)
+        assert (stored.status_code, code(stored)) == (status, expected)
+        body = {"profile_id": "workspace-memory-v1", "binding_id": "workspace", "ops": [], "reason": "live_update"}
+        patched = await anonymous.patch(
+            "/v1/tenants/t1/users/u1/documents/workspace/shared.json",
+            json={**body, "claimant": {"user_id": user_id}},
+            headers={"If-None-Match": "*", "Idempotency-Key": "k1"},
+        )
+        assert (patched.status_code, code(patched)) == (status, expected)
+    assert not [one for one in storage.made if "put" in str(one).lower()]

@@ -21,6 +21,7 @@ from tests.operations.turn_scenario import PROFILE, SCOPE, turn
 
 TURNS = f"{USER}/conversations/c1/turns"
 SAID = [{"role": "user", "content": "I moved."}]
+SHARED = {"profile_id": "workspace-memory-v1"}
 
 
 async def send(
@@ -93,6 +94,11 @@ async def test_a_turn_is_201_and_the_same_again_is_replayed(client: httpx.AsyncC
         ({"turns": [turn(messages=[{**SAID[0], "role": "robot"}])]}, 400, "MALFORMED_REQUEST"),
         ({"turns": [turn(number, messages=SAID * 1001) for number in ("a", "b")]}, 400, "MALFORMED_REQUEST"),
         ({"turns": [turn(f"t{number}") for number in range(61)]}, 422, "LIMIT_EXCEEDED"),
+        ({"turns": [turn(claimant={"user_id": "u1"})]}, 422, "CLAIMANT_NOT_ACCEPTED"),
+        ({**SHARED, "turns": [turn(claimant={"user_id": "stranger"})]}, 404, "CLAIMANT_NOT_FOUND"),
+        ({**SHARED, "turns": [turn(claimant={"user_id": "a/b"})]}, 400, "MALFORMED_REQUEST"),
+        ({**SHARED, "turns": [turn(claimant="u1")]}, 400, "MALFORMED_REQUEST"),
+        ({**SHARED, "turns": [turn(claimant={"user_id": "u1", "name": "U"})]}, 400, "MALFORMED_REQUEST"),
     ],
 )
 async def test_what_is_no_turn_is_refused_and_nothing_is_stored(

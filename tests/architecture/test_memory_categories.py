@@ -9,8 +9,20 @@ from tests.architecture.source_tree import ROOT, Module, modules, texts
 PART_OF_THE_API = frozenset({"project_id"})
 """Names that the specification's own request and answer of context:assemble have, whatever the profile."""
 ORDINARY = frozenset(
-    {"account", "customer", "decisions", "facts", "items", "namespace", "personal", "plan", "profile", "session_id"}
-    | {"state", "subject", "summary"}
+    {
+        "account",
+        "claims",
+        "customer",
+        "decisions",
+        "facts",
+        "items",
+        "namespace",
+        "personal",
+        "plan",
+        "profile",
+        "session_id",
+    }
+    | {"state", "subject", "summary", "workspace"}
 )
 """Section names that are words of the code, too: they are looked for as steps of a JSON Pointer only."""
 

@@ -32,7 +32,7 @@ def rebuild(
 ) -> Found:
     """Rebuild a document from opened records."""
     versions: list[Version] = []
-    rebuilding = Rebuilding(doc_id, key, head, baseline, visit=versions.append, **options)
+    rebuilding = Rebuilding(doc_id, key, head, baseline, visits=[versions.append], **options)
     for record in records:
         rebuilding.take(record)
     found = rebuilding.finish()

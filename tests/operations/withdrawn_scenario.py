@@ -1,13 +1,21 @@
 """Two conversations that were replayed, with what they left: events, documents, a conflict, searchable messages."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from memnet.adapters.memory.models import ScriptedModels
+from memnet.adapters.process.background import BackgroundTasks
+from memnet.domain.core.access import Role
+from memnet.domain.core.errors import ConflictNotFound, ReplayNotFound
 from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.scope import Actor
 from memnet.domain.core.user_item import ItemKind
 from memnet.domain.events.event import EventKey
+from memnet.domain.governance.retraction import Retraction
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.domain.governance.withdrawn import PlannedItem, Withdrawal
 from memnet.domain.replay import replay as replays
@@ -15,6 +23,8 @@ from memnet.domain.replay.proposal import ConflictDetails
 from memnet.domain.replay.replay import Replay, replay_key
 from memnet.domain.replay.replay_plan import event_id_of
 from memnet.domain.replay.snapshot import replay_id_of, snapshot_key
+from memnet.operations.governance.retractions import apply_retraction, plan_retraction
+from memnet.operations.governance.run_retraction import run_retraction
 from memnet.operations.governance.withdrawn_items import apply_item, plan_items, undo_item
 from memnet.operations.replay.closed_sources import close_source, open_source
 from memnet.operations.replay.proposals import create_conflict
@@ -30,6 +40,7 @@ from tests.operations.turn_search_scenario import ONE, TurnWorld, said
 from tests.services import service_of
 
 POISONED = Source(kind=SourceKind.CONVERSATION, conversation_id="c1")
+ADMIN = Actor("admin@bank", frozenset({Role.ADMIN}))
 WITHDRAWAL = Withdrawal("rtr-1", POISONED)
 
 
@@ -63,7 +74,7 @@ class WithdrawnWorld(TurnWorld):
         try:
             return await replay_snapshot(job, service)
         finally:
-            await service.background.drain()
+            await drain(service)
 
     async def fill(self) -> None:
         """Have both conversations said, replayed and indexed; the replay of c1 has left a conflict."""
@@ -89,6 +100,33 @@ class WithdrawnWorld(TurnWorld):
         await open_source(ONE, withdrawal.retraction_id, self.service)
         return [await undo_item(ONE, item, withdrawal, self.service) for item in reversed(items)]
 
+    async def retract(self, source: Source = POISONED) -> Retraction:
+        """Plan a retraction and have it applied; its job is sent, and not run."""
+        asked: dict[str, Any] = {"actor": ADMIN, "idempotency_key": "k1"}
+        planned = (await plan_retraction(ONE, source, "It was poisoned.", self.service, **asked)).retraction
+        return await apply_retraction(ONE, planned.retraction_id, planned.etag, self.service, actor=ADMIN)
+        return await apply_retraction(
+            ONE, planned.retraction.retraction_id, self.service, etag=planned.retraction.etag, actor=ADMIN
+        )
+
+    async def run_jobs(self, *jobs: Job, service: Service | None = None) -> None:
+        """Do these jobs and all that were sent, one after the other, as the session of the user has it."""
+        waiting = [*jobs, *self._sent()]
+        while waiting:
+            job = waiting.pop(0)
+            with suppress(ReplayNotFound, ConflictNotFound):
+                if job.kind is JobKind.REPLAY:
+                    await self.work(job, service)
+                elif job.kind is JobKind.RETRACTION:
+                    await run_retraction(job, service or self.service)
+            await drain(self.service)
+            waiting += self._sent()
+
+    def _sent(self) -> list[Job]:
+        sent = [job for job, _, _ in self.queue.sent]
+        self.queue.sent.clear()
+        return sent
+
     async def replay_of(self, conversation_id: str, snapshot_id: str = "s1") -> Replay:
         key = replay_key(ONE, replay_id_of(snapshot_key(ONE, conversation_id, snapshot_id)))
         stored = await self.service.records.read(key)
@@ -105,9 +143,16 @@ class WithdrawnWorld(TurnWorld):
         prefixes = tuple(f"{ONE.prefix}{folder}/" for folder in folders)
         return {name: storage.data(name) for name in storage.names(ONE.prefix) if name.startswith(prefixes)}
 
+    def contents(self) -> dict[str, Any]:
+        """The contents of the user's documents, by name."""
+        return {name: orjson.loads(data)["content"] for name, data in self.stored("documents").items()}
+
     def kept(self) -> dict[str, bytes]:
         """The bytes of everything that a retraction can take out."""
         return self.stored("snapshots", "events", "replays", "conflicts")
+
+    async def marked_jobs(self) -> list[Job]:
+        return [row.job for row in (await self.service.marks.list(limit=100, cursor=None)).items]
 
     async def copies(self) -> list[str]:
         page = await self.service.records.list(ONE, ItemKind.WITHDRAWN, limit=100, cursor=None)
@@ -143,6 +188,12 @@ class Between:
             return await call(name, *arguments, **options)
 
         return watched
+
+
+async def drain(service: Service) -> None:
+    """Wait for the work after the answers."""
+    assert isinstance(service.background, BackgroundTasks)
+    await service.background.drain()
 
 
 async def killed() -> None:

@@ -43,7 +43,7 @@ UNTYPED = "lets a replay fill {}, which the schema does not restrict to string, 
 BEDS = [put("/writable_path_rules/garden/-", "/beds"), put("/extraction/items/garden/~1beds", {"bed_id": "$text"})]
 BED = "/extraction/items/garden/~1beds"
 NO_RULE = "writable_path_rules do not let garden write /soil/log"
-PLACEHOLDERS = "$confidence, $date, $evidence, $id, $said, $text, $time, $topic"
+PLACEHOLDERS = "$claimant, $confidence, $date, $evidence, $id, $said, $text, $time, $topic"
 
 PROBLEMS = [
     pytest.param([put("/extraction/prompt_id", "weeding")], "/extraction/prompt_id", "there is no prompt weeding",

@@ -11,7 +11,7 @@ AT = "/recall/pipelines/p"
 SEARCH, RANK, CUT, FLOOR = ({"stage": stage} for stage in ("search", "rank", "cut", "floor"))
 KNOWN, RELEVANT, RECENT = ({"stage": stage} for stage in ("known", "relevant", "recent"))
 ASKS = {"prompt_id": "planting", "prompt_version": "1.0.0"}
-STAGES = "rewrite, search, rank, floor, signals, hops, weigh, rerank, cut, known, relevant, recent"
+STAGES = "rewrite, search, rank, floor, signals, hops, weigh, claims, rerank, cut, known, relevant, recent"
 
 
 def pipeline(*stages: Any, **members: Any) -> dict[str, Any]:

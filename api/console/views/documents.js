@@ -1,12 +1,15 @@
 // A user's documents: schema, size and limit, freshness, version, and the content of one of them.
 
+import { may } from "../access.js";
 import { all, userUrl } from "../api.js";
+import { READS_BLAME, whyOf } from "../blame_view.js";
 import { statements } from "../chain_view.js";
 import { histories } from "../chains.js";
 import { badge, breakable, button, el, facts, hidden, put, table } from "../dom.js";
 import { code, count, percent, plural, relative, time } from "../format.js";
 import { treeAndText } from "../json_view.js";
 import { period } from "../sentences.js";
+import { claims } from "../session.js";
 import { bar } from "../shares.js";
 import { incomplete, loadDocuments, nameOf } from "../subject.js";
 
@@ -153,6 +156,6 @@ function showDetail(panel, { listed, etag, document: found, rules }, context) {
     ]),
     rules.some(hasStatements) ? replaced(context, listed) : null,
     el("h3", {}, "Content ", hidden(`of ${name}`)),
-    treeAndText(found.content, `Content of ${name}`),
+    treeAndText(found.content, `Content of ${name}`, may(claims().roles, READS_BLAME) ? whyOf(context, listed) : undefined),
   );
 }

@@ -54,7 +54,7 @@ def get_blame(call: Call) -> Answer:
     version = stored.newest if as_of is None else version_at(stored, as_of)
     text = call.query("pointer") or f"/{ROOT}"
     if text.split("/")[:2] != ["", ROOT]:
-        message = "The query parameter pointer must be a JSON Pointer in the document, such as /content/facts/0."
+        message = "The query parameter pointer must be a JSON Pointer in the document, such as /content/notes/0."
         raise Refusal("MALFORMED_REQUEST", message, param="pointer")
     tree = Node({}, Operation({}, 0))
     records = stored.records[: version.sequence]

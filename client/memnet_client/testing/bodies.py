@@ -18,7 +18,7 @@ _REASONS = ("live_update", "replay_update", "admin_migration")
 _EVIDENCE = "evidence=object"
 SHAPES = {
     "patch_document": "profile_id:text binding_id:text ops:list reason:text confidence=number source_time=text "
-    + _EVIDENCE,
+    "claimant=object " + _EVIDENCE,
     "replace_document": "profile_id:text binding_id:text document:object reason=text " + _EVIDENCE,
     "confirm_pending": "namespace:text path:text confidence:number value=any " + _EVIDENCE,
     "reject_pending": "namespace:text path:text note=text",
@@ -38,6 +38,7 @@ SHAPES = {
     "apply_retention": "as_of=text dry_run=flag",
     "export_user": "include_conversations=flag reason=text",
     "place_hold": "reason:text",
+    "plan_retraction": "source:object reason:text",
     "place_tenant_hold": "reason:text",
 }
 """By operation: `name:type` is required, `name=type` may be missing or null."""
@@ -53,7 +54,8 @@ _WITHIN = {
     ("assemble_context", "render"): "format:text max_tokens=number",
     ("recall", "include"): "waiting=flag closed=flag",
     ("store_snapshot", "messages"): "message_id:text role:text name=text content:text timestamp:text",
-    ("store_turns", "turns"): "turn_id=text timestamp=text topic=text metadata=object messages:list",
+    ("store_turns", "turns"): "turn_id=text timestamp=text topic=text metadata=object claimant=object messages:list",
+    ("patch_document", "claimant"): "user_id:text",
 }
 
 

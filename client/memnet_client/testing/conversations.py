@@ -78,6 +78,7 @@ def keep_snapshot(
         "is_turn": bool(turn),
         "topic": turn.get("topic"),
         "metadata": turn.get("metadata") or {},
+        "claimed_by": turn.get("claimed_by"),
         "messages": messages,
     }
     known = call.memory.snapshots.setdefault((conversation_id, snapshot_id), snapshot)
@@ -134,7 +135,7 @@ def read_snapshot(call: Call) -> Answer:
         "snapshot_uri": snapshot["snapshot_uri"],
     }
     call.memory.accesses.append(access)
-    return Answer(snapshot)
+    return Answer({name: value for name, value in snapshot.items() if name != "claimed_by"})
 
 
 def list_conversations(call: Call) -> Answer:

@@ -1,6 +1,7 @@
 """Documents: list, get, patch, replace, delete, and their audit records."""
 
 from memnet_client.testing.call import READERS, Answer, Call, check_identifier, checked_place, need
+from memnet_client.testing.claimants import code_of
 from memnet_client.testing.commits import Decision, Write, commit, target
 from memnet_client.testing.json_patch import ROOT, Json, canonical
 from memnet_client.testing.patches import Patch, check_size, content_of, decide_patch
@@ -76,6 +77,7 @@ def patch_document(call: Call) -> Answer:
         confidence=body.get("confidence"),
         source_time=body.get("source_time"),
         person=call.person,
+        claimed_by=code_of(call, body.get("claimant"), profile, [body["binding_id"]], "/claimant"),
     )
     write = Write(call.identity, key, ["PATCH", body], precondition, dry_run)
     return commit(call.world, target(call, place), write, lambda stored: decide_patch(call.world, patch, stored))

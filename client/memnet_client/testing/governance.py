@@ -7,7 +7,7 @@ from memnet_client.testing.json_patch import Json, digest
 from memnet_client.testing.refusals import Refusal
 from memnet_client.testing.state import Erasure, UserMemory, moment_of, text_of
 
-KINDS = ("snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports", "usage")
+KINDS = ("snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports", "usage", "withdrawn")
 
 
 def list_users(call: Call) -> Answer:

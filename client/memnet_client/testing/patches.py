@@ -39,6 +39,8 @@ class Patch:
     confidence: float | None = None
     source_time: str | None = None
     on_behalf_of: str | None = None
+    claimed_by: str | None = None
+    """The code of the claimant."""
     person: str | None = None
     """The signed-in user, whose own statement is a source."""
 
@@ -119,6 +121,7 @@ def settle(
         world.ticks.new_id,
         patch.profile.pending(patch.binding_id),
         is_confirmed,
+        patch.claimed_by,
         answer,
     )
     return settling.settle(before, ops), settling.settled

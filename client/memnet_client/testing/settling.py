@@ -31,6 +31,7 @@ class Settling:
     new_id: Callable[[], str]
     pending: Pointer | None
     is_confirmed: bool = False
+    claimed_by: str | None = None
     answer: Json = None
     """The item of evidence of the answer to a question, if the patch is one."""
     settled: list[Json] = field(default_factory=list)
@@ -55,11 +56,22 @@ class Settling:
         if op["op"] == "remove":
             closes = old is not None and old.get(rule["until_field"]) is None
             return [_put(section, int(place[-1]), rule["until_field"], self.at)] if closes else [op]
-        new = deepcopy(op["value"])
+        new = self._claimed(index, op["value"], old, rule)
         if old is not None and (_thing(old, rule)[0] != _thing(new, rule)[0] or old.get(rule["until_field"])):
             path = pointer_text((ROOT, *place))
             raise Refusal("STATEMENT_CONTRADICTED", "The entry is closed, or about something else.", pointers=[path])
         return self._state(index, section, new, rule, entries)
+
+    def _claimed(self, index: int, value: Json, old: Json, rule: Json) -> Json:
+        """Return the entry with the code of its claimant. Raises Refusal PATH_NOT_WRITABLE."""
+        name, new = rule.get("claimed_by_field"), deepcopy(value)
+        if name is None or self.is_confirmed:
+            return new
+        if new.get(name) not in (None, self.claimed_by):
+            raise Refusal("PATH_NOT_WRITABLE", "The service writes the code.", param=f"/ops/{index}/value/{name}")
+        if old is not None and old.get(name) != self.claimed_by:
+            raise Refusal("PATH_NOT_WRITABLE", "The entry is another claimant's.", param=f"/ops/{index}")
+        return new if self.claimed_by is None else {**new, name: self.claimed_by}
 
     def _state(self, index: int, section: Pointer, new: Json, rule: Json, entries: list[Json]) -> list[Json]:
         about = [(n, one) for n, one in enumerate(entries) if _thing(one, rule) == _thing(new, rule)]

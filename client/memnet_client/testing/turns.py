@@ -1,6 +1,7 @@
 """Turns: parts of conversations, submitted when they are said."""
 
 from memnet_client.testing.call import Answer, Call, check_identifier
+from memnet_client.testing.claimants import code_of
 from memnet_client.testing.conversations import keep_snapshot, queue_replay
 from memnet_client.testing.json_patch import Json, digest
 from memnet_client.testing.refusals import Refusal
@@ -22,11 +23,22 @@ def store_turns(call: Call) -> Answer:
         raise Refusal("TURNS_NOT_ACCEPTED", "The profile has no rules for turns.", param="/profile_id")
     rows: list[Json] = []
     others, is_new = [], False
-    for turn in turns:
-        turn_id = turn.get("turn_id") or f"trn-{digest([profile.profile_id, call.principal, turn])[:32]}"
+    codes = [
+        code_of(
+            call,
+            turn.get("claimant"),
+            profile,
+            [one["binding_id"] for one in profile.bindings],
+            f"/turns/{number}/claimant",
+        )
+        for number, turn in enumerate(turns)
+    ]
+    for turn, code in zip(turns, codes, strict=True):
+        said = {name: value for name, value in turn.items() if name != "claimant"}
+        turn_id = turn.get("turn_id") or f"trn-{digest([profile.profile_id, call.principal, said, code])[:32]}"
         check_identifier("turn_id", turn_id)
         messages = _messages(call, conversation_id, turn, turn_id)
-        details = {name: turn.get(name) for name in ("topic", "metadata")}
+        details = {name: turn.get(name) for name in ("topic", "metadata")} | {"claimed_by": code}
         stored = keep_snapshot(call, conversation_id, turn_id, profile, messages, **details)
         if stored is None:
             others.append(turn_id)

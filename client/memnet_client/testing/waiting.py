@@ -8,7 +8,7 @@ from memnet_client.testing.pending import items_of
 from memnet_client.testing.refusals import Refusal
 from memnet_client.testing.state import UserMemory
 
-KINDS = ("pending", "question", "conflict", "failed_replay", "erasure", "dead_letter")
+KINDS = ("pending", "question", "conflict", "failed_replay", "erasure", "dead_letter", "retraction")
 
 
 def list_waiting(call: Call) -> Answer:

@@ -171,7 +171,7 @@ class Tally:
         return asdict(self)
 
 
-COUNTED = ("snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports", "usage")
+COUNTED = ("snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports", "usage", "withdrawn")
 
 
 @dataclass(slots=True)

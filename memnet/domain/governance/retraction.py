@@ -229,7 +229,9 @@ class Retraction:
 
     def begin(self, status: RetractionStatus, by: str, now: datetime) -> "Retraction":
         """Let a worker apply or undo it."""
-        who: dict[str, Any] = {"applied_by": by} if status is RetractionStatus.APPLYING else {"undone_by": by}
+        who: dict[str, Any] = (
+            {"applied_by": self.applied_by or by} if status is RetractionStatus.APPLYING else {"undone_by": by}
+        )
         return self._changed(now, status=status, failure=None, attempts=self.attempts + 1, **who)
 
     def end(self, status: RetractionStatus, now: datetime, failure: str | None = None) -> "Retraction":
@@ -293,5 +295,6 @@ def _document(row: dict[str, Any]) -> DocumentPlan:
         values=values,
         request=None if request is None else DocumentRequest(**request),
         undo=None if undo is None else DocumentRequest(**undo),
+        not_undone=tuple(row.pop("not_undone")),
         **row,
     )

@@ -1,5 +1,6 @@
 """Which values rest on a source, by where they come from."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,15 +41,16 @@ class Reach:
         taken = [origin for origin in sources if self.withdraws(origin)]
         return bool(taken) and not any(one.states for one in sources if one not in taken)
 
-    def states(self, node: Traced) -> bool:
+    def is_stated(self, node: Traced, kept: Collection[str] = ()) -> bool:
         """Whether the value, or one within it, was stated by a change that does not rest on the source.
 
-        What the service only arranges (a time of verification, an expiry) is no statement, and goes with its entry.
+        What the service only arranges (a time of verification, an expiry) is no statement, and goes with its entry. So
+        do the members `kept`, which the service writes into an entry when another one follows it.
         """
         return any(
             origin.states and not self.withdraws(origin)
-            for _, one in node.nodes()
-            if not one.children()
+            for place, one in node.nodes()
+            if not one.children() and not (place and place[0] in kept)
             for origin in one.sources()
         )
 

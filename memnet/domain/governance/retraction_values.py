@@ -5,68 +5,26 @@ loses the evidence of this one. Statements are folded again without the observat
 holds again.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Any, Final
+from typing import Any
 
-from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.json_patch import Op, Pointer, pointer_text
+from memnet.domain.core.evidence import POINTERS
+from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
-from memnet.domain.documents.statement import statements_of, thing_of
+from memnet.domain.documents.statement import AT, kept_members, observations_of, statements_of, thing_of, time_of
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.governance.retraction_reach import Reach
+from memnet.domain.governance.retraction_units import GONE, Fits, TakenBack, Unit, as_far_as_it_fits, made_of, planned
+from memnet.domain.governance.source import SourceKind, parts_of
 from memnet.domain.history.origin import Traced
 
-
-class _Gone(Enum):
-    GONE = "gone"
-
-
-GONE: Final = _Gone.GONE
-"""What remains of a value that is removed; null is a value."""
-
-
-@dataclass(slots=True)
-class Unit:
-    """One entry, or one value outside of arrays, that changes: as it is, and as it remains."""
-
-    place: Pointer
-    """Its pointer below the content."""
-    before: Json
-    after: Any
-    group: tuple[Any, ...] = ()
-    """Units of one group change together: the entries about one thing."""
-    merged: tuple[Pointer, ...] = ()
-    """The entries whose evidence it takes over."""
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether the retraction changes it."""
-        return self.after is GONE or canonical(self.before) != canonical(self.after)
-
-
-@dataclass(frozen=True, slots=True)
-class TakenBack:
-    """The plan of one document: the operations, in an order in which none moves the place of a later one, and why."""
-
-    ops: Sequence[Op] = ()
-    values: Sequence[PlannedValue] = ()
-    merged: Sequence[dict[str, Json]] = ()
-    """Of entries that say the same in a row again: `from` and `into`, as upkeep's evidence has them."""
-
-    @property
-    def named(self) -> Sequence[str]:
-        """The pointers that the operations may change."""
-        return [value.pointer for value in self.values if value.fate is not ValueFate.UNRESOLVED]
-
-
-Fits = Callable[[Sequence[Op], Sequence[str]], Why | None]
-"""Says why the document may not become what operations at these pointers make of it; None: it may."""
+_CITING = frozenset(POINTERS)
 
 
 def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits) -> TakenBack:
@@ -76,16 +34,17 @@ def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fit
     their evidence and are older than the history that is kept.
     """
     taking = _Taking(reach, rules)
+    taking.look(content)
     taking.walk(content, ())
     taking.fold_statements(content)
     changed = [unit for unit in taking.units if unit.is_changed]
-    made = _made(changed, taking.added)
+    made = made_of(changed, taking.added)
     refusal = fits(made.ops, made.named) if made.ops else None
     refused: list[PlannedValue] = []
     if refusal is not None:
-        made, refused = _as_far_as_it_fits(changed, taking.added, fits)
-    unknown = [_planned(unit, ValueFate.UNRESOLVED, Why.OLDER_THAN_HISTORY) for unit in taking.unknown]
-    return replace(made, values=[*made.values, *refused, *unknown])
+        made, refused = as_far_as_it_fits(changed, taking.added, fits)
+    unknown = [planned(unit, ValueFate.UNRESOLVED, Why.OLDER_THAN_HISTORY) for unit in taking.unknown]
+    return replace(made, values=(*made.values, *refused, *unknown))
 
 
 @dataclass(slots=True)
@@ -98,10 +57,34 @@ class _Taking:
     added: list[Unit] = field(default_factory=list)
     """Entries that a statement is split into."""
     unknown: list[Unit] = field(default_factory=list)
+    cited: set[bytes] = field(default_factory=set)
+    """What other changes cite, those of the values before included."""
+    withdrawn: set[bytes] = field(default_factory=set)
+    """What the changes of the source cite."""
+
+    def look(self, content: Traced) -> None:
+        """Note what the changes of the source cite, and what the others do."""
+        for _, node in content.nodes():
+            for one in [node, *node.before()]:
+                for _, within in one.nodes():
+                    for origin in within.sources():
+                        parts = {_cited(part) for part in parts_of(dict(origin.evidence or {}))}
+                        if self.reach.withdraws(origin):
+                            self.withdrawn |= parts
+                        elif origin.states:
+                            self.cited |= parts
+            if isinstance(node.value, dict) and node.value.keys() & _CITING:
+                self._trust(node)
+
+    def _trust(self, item: Traced) -> None:
+        """Evidence that an earlier retraction has left in an entry was proven then."""
+        if any(one.origin.reason == Reason.RETRACTION for _, one in item.nodes()):
+            plain = {name: value for name, value in item.plain().items() if name != ALSO}
+            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(_cited(plain))
 
     def walk(self, node: Traced, place: Pointer) -> None:
         """Find the units below a node: elements of arrays, and scalars outside of them."""
-        if place and node.children() and self.reach.takes_all(node) and not self.reach.states(node):
+        if place and node.children() and self.reach.takes_all(node) and not self.reach.is_stated(node):
             self.units.append(Unit(place, node.plain(), self._earlier(node)))
         elif isinstance(node.value, dict):
             for name, child in node.children():
@@ -114,31 +97,86 @@ class _Taking:
 
     def _entry(self, node: Traced, place: Pointer, rule: SectionUpkeep) -> None:
         before = node.plain()
-        after = self._rest(node, rule)
-        unit = Unit(place, before, after)
-        if not node.origin.is_known and not unit.is_changed and self._names_source(before, rule):
-            self.unknown.append(unit)
+        is_statement = rule.statements is not None and isinstance(node.value, dict)
+        after = self._statement(node, rule) if is_statement else self._rest(node, rule)
+        if not node.origin.is_known and self._rests_by_its_evidence(before, rule):
+            # Only its evidence says so, which a client may have written: not enough to remove it.
+            after = before
+            self.unknown.append(Unit(place, before, after))
+        unit = Unit(place, before, after, node=node)
+        is_of_source = self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule))
+        unit.is_rewritten = is_statement and is_of_source and after is not GONE
         self.units.append(unit)
 
-    def _names_source(self, entry: Json, rule: SectionUpkeep) -> bool:
-        return any(self.reach.source.cites(item) for item in evidence_of(entry, rule))
+    def _rests_by_its_evidence(self, entry: Json, rule: SectionUpkeep) -> bool:
+        items = evidence_of(entry, rule)
+        return bool(items) and all(self.reach.source.cites(item) for item in items)
 
     def _rest(self, node: Traced, rule: SectionUpkeep | None = None) -> Any:
         """Return what remains of a value; `rule` of an entry names the member with its evidence."""
         if not node.children():
             return self._earlier(node) if self.reach.takes_all(node) else node.plain()
-        if self.reach.takes_all(node) and not self.reach.states(node):
+        if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             return self._earlier(node)
         if isinstance(node.value, list):
             remains = [self._rest(child) for _, child in node.children()]
             return [value for value in remains if value is not GONE]
         evidence = rule.evidence_field if rule is not None else None
+        links = () if rule is None or rule.statements is None else kept_members(rule)
         kept = {}
         for name, child in node.children():
-            remains = self._evidence(child) if name == evidence else self._rest(child, self._within(name, rule))
+            if name in links:
+                # The fold of the statements writes them.
+                remains = child.plain()
+            else:
+                remains = self._evidence(child) if name == evidence else self._rest(child, self._within(name, rule))
             if remains is not GONE:
                 kept[name] = remains
         return kept
+
+    def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
+        """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
+
+        An item that is not of the source counts if another change cites it: the source may have written any.
+        """
+        child = node.value.get(rule.evidence_field)
+        items = [] if child is None else _items(child)
+        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, child)]
+        if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
+            kept = [item for item in kept if _cited(item) in self.cited]
+            return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
+        had = observations_of(node.plain(), rule)
+        is_of_source = all(_cited(item) in self.withdrawn for item, _ in items)
+        is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
+        if items and not kept and is_of_source and is_said_alone:
+            # Another change may have put it: the gate gives a statement that is split a new place.
+            return GONE
+        remains = self._rest(node, rule)
+        statements, until = statements_of(rule), node.value.get(statements_of(rule).until_field)
+        if until is not None and statements.replaced_field not in node.value and self.reach.withdraws(until.origin):
+            # Closed without a successor: it holds again, or ends when another change has closed it.
+            remains = _with(remains, statements.until_field, self._clean(until))
+        name = statements.from_field
+        began = node.value.get(name)
+        if began is not None and kept and isinstance(remains, dict) and self.reach.withdraws(began.origin):
+            # Without an earlier beginning the fold takes that of the observations.
+            remains = _with(remains, name, self._clean(began))
+        return remains
+
+    def _clean(self, node: Traced) -> Json:
+        """Return the newest value before that another change has put; None if there is none."""
+        return next((one.plain() for one in node.before() if not self.reach.withdraws(one.origin)), None)
+
+    def _is_completed(self, node: Traced, rule: SectionUpkeep) -> bool:
+        """Whether another change has stated a member of an entry that exists."""
+        own = {*_kept(rule), rule.evidence_field}
+        return any(
+            child.origin.key != node.origin.key
+            and self.reach.is_stated(child)
+            and not any(map(self.reach.withdraws, child.sources()))
+            for name, child in node.children()
+            if name not in own
+        )
 
     def _within(self, name: str, rule: SectionUpkeep | None) -> SectionUpkeep | None:
         """A pending item holds the entry that it proposes in `target.value`; it has evidence of its own."""
@@ -154,24 +192,25 @@ class _Taking:
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
         items = _items(node)
-        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes)]
+        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
         if len(kept) == len(items):
             return node.plain()
-        if not kept:
-            return GONE
-        own, *rest = kept
-        return {**own, ALSO: rest} if rest else own
+        return _joined(kept) if kept else GONE
 
-    def _is_withdrawn(self, item: Json, nodes: Sequence[Traced]) -> bool:
-        if self.reach.source.cites(item):
-            return True
+    def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
+        """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
+        if self.reach.source.kind is not SourceKind.ACTOR:
+            return self.reach.source.cites(item)
         leaves = [one for node in nodes for _, one in node.nodes() if not one.children()]
-        return bool(leaves) and all(map(self.reach.takes_all, leaves))
+        before = [earlier for earlier in evidence.before() if not self.reach.takes_all(earlier)]
+        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in _items(earlier))
+        return bool(leaves) and all(map(self.reach.takes_all, leaves)) and not was_there
 
     def fold_statements(self, content: Traced) -> None:
         """Fold the statements about each thing that the plan changes again."""
         for rule in {rule.place: rule for rule in self.rules if rule.statements is not None}.values():
             of_section = {int(unit.place[-1]): unit for unit in self.units if unit.place[:-1] == rule.place}
+            self._relink(of_section.values(), rule)
             things = {
                 thing_of(one, rule)
                 for unit in of_section.values()
@@ -179,18 +218,39 @@ class _Taking:
                 for one in (unit.before, unit.after)
                 if isinstance(one, dict)
             }
-            lost = {
-                unit.before.get(rule.id_field)
-                for unit in of_section.values()
-                if unit.after is GONE and isinstance(unit.before, dict)
-            } - {None}
+            gone = _times_gone(of_section.values(), rule)
             for thing in things:
-                self._fold(thing, of_section, lost, rule)
+                self._fold(thing, of_section, gone, rule)
 
-    def _fold(self, thing: Any, of_section: Mapping[int, Unit], lost: set[Json], rule: SectionUpkeep) -> None:
+    def _relink(self, units: Collection[Unit], rule: SectionUpkeep) -> None:
+        """Open the entries that entries of the source have closed; those may be gone already."""
+        statements = statements_of(rule)
+        ids = {unit.before.get(rule.id_field) for unit in units if isinstance(unit.before, dict)}
+        remain = {unit.after.get(rule.id_field) for unit in units if isinstance(unit.after, dict)}
+        for unit in units:
+            if not isinstance(unit.after, dict) or unit.node is None:
+                continue
+            for name in (statements.replaced_field, statements.replaces_field):
+                link = unit.node.value.get(name)
+                if link is None or link.value in remain:
+                    continue
+                if link.value not in ids and not self.reach.withdraws(link.origin):
+                    continue
+                unit.after = _with(unit.after, name, None)
+                if name == statements.replaced_field:
+                    until = self._ended(unit.node.value.get(statements.until_field), link)
+                    unit.after = _with(unit.after, statements.until_field, until)
+
+    def _ended(self, until: Traced | None, link: Traced) -> Json:
+        """Return when another change has ended an entry, without a successor, before the link was written; or None."""
+        clean = [one for one in until.before() if not self.reach.withdraws(one.origin)] if until is not None else []
+        is_ended = bool(clean) and clean[0].origin.key < link.origin.key and self._clean(link) is None
+        return clean[0].plain() if is_ended else None
+
+    def _fold(self, thing: Any, of_section: Mapping[int, Unit], gone: set[str], rule: SectionUpkeep) -> None:
         about = {slot: unit for slot, unit in of_section.items() if thing in _things(unit, rule)}
         held = {
-            slot: _without_links(unit.after, lost, rule)
+            slot: _without_beginning(unit.after, gone, rule)
             for slot, unit in about.items()
             if isinstance(unit.after, dict) and thing_of(unit.after, rule) == thing
         }
@@ -208,7 +268,16 @@ class _Taking:
                 continue
             unit = about[run.slot]
             unit.after = run.entry
-            unit.merged = tuple(about[slot].place for slot in run.slots() if slot != run.slot and _gone(about[slot]))
+            others = [about[slot] for slot in run.slots() if slot != run.slot]
+            # What the source put has nothing to add to where the entry comes from.
+            unit.merged = tuple(one.place for one in others if _gone(one) and not one.is_rewritten)
+
+
+def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
+    """Return the members of an entry that the service keeps."""
+    if rule is None:
+        return ()
+    return (rule.id_field, *(() if rule.statements is None else kept_members(rule)))
 
 
 def _gone(unit: Unit) -> bool:
@@ -219,15 +288,36 @@ def _things(unit: Unit, rule: SectionUpkeep) -> list[Any]:
     return [thing_of(one, rule) for one in (unit.before, unit.after) if isinstance(one, dict)]
 
 
-def _without_links(entry: dict[str, Any], lost: set[Json], rule: SectionUpkeep) -> dict[str, Any]:
-    """Return an entry that is neither closed nor begun by entries that are gone."""
-    statements, kept = statements_of(rule), dict(entry)
-    if kept.get(statements.replaced_field) in lost:
-        kept.pop(statements.replaced_field)
-        kept.pop(statements.until_field, None)
-    if kept.get(statements.replaces_field) in lost:
-        kept.pop(statements.replaces_field)
-    return kept
+def _without_beginning(entry: dict[str, Any], gone: set[str], rule: SectionUpkeep) -> dict[str, Any]:
+    """Return an entry whose beginning is that of its observations, if it began with one that is gone."""
+    name = statements_of(rule).from_field
+    if time_of(entry, name) not in gone or not evidence_of(entry, rule):
+        return entry
+    return {other: value for other, value in entry.items() if other != name}
+
+
+def _times_gone(units: Collection[Unit], rule: SectionUpkeep) -> set[str]:
+    """Return when the observations were made that are gone from a section."""
+    remain = {canonical(item) for unit in units if unit.after is not GONE for item in evidence_of(unit.after, rule)}
+    items = [item for unit in units for item in evidence_of(unit.before, rule) if canonical(item) not in remain]
+    return {time_of(item, AT) for item in items if isinstance(item, dict)} - {""}
+
+
+def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
+    """Return an entry with another member; None: without it."""
+    rest = {other: member for other, member in entry.items() if other != name}
+    return rest if value is None else {**rest, name: value}
+
+
+def _cited(item: Json) -> bytes:
+    """Return what an item of evidence points to."""
+    return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
+
+
+def _joined(items: Sequence[Json]) -> Json:
+    """Return evidence of these items, of which there is at least one."""
+    own, *rest = items
+    return {**own, ALSO: rest} if rest else own
 
 
 def _items(node: Traced) -> list[tuple[Json, list[Traced]]]:
@@ -239,99 +329,6 @@ def _items(node: Traced) -> list[tuple[Json, list[Traced]]]:
     own = {name: child for name, child in node.value.items() if not (rest and name == ALSO)}
     first = [({name: child.plain() for name, child in own.items()}, list(own.values()))] if own else []
     return [*first, *((child.plain(), [child]) for child in rest)]
-
-
-def _as_far_as_it_fits(
-    changed: Sequence[Unit], added: Sequence[Unit], fits: Fits
-) -> tuple[TakenBack, list[PlannedValue]]:
-    """Take the groups one after the other, and leave out each that does not fit."""
-    groups: dict[Any, list[Unit]] = {}
-    for unit in [*changed, *added]:
-        groups.setdefault(unit.group or unit.place, []).append(unit)
-    taken: list[Unit] = []
-    refused: list[PlannedValue] = []
-    for units in groups.values():
-        made = _made(*_split([*taken, *units]))
-        refusal = fits(made.ops, made.named)
-        if refusal is None:
-            taken += units
-        else:
-            refused += [_planned(unit, ValueFate.UNRESOLVED, refusal) for unit in units if "-" not in unit.place]
-    return _made(*_split(taken)), refused
-
-
-def _split(units: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
-    added = [unit for unit in units if unit.place[-1] == "-"]
-    return [unit for unit in units if unit.place[-1] != "-"], added
-
-
-def _made(changed: Sequence[Unit], added: Sequence[Unit]) -> TakenBack:
-    """Return the operations from the last unit to the first, so that no index changes before it is used."""
-    ordered = sorted(changed, key=lambda unit: _order(unit.place))
-    ops = [op for unit in reversed(ordered) for op in difference(unit.before, unit.after, (ROOT, *unit.place))]
-    ops += [{"op": "add", "path": pointer_text((ROOT, *unit.place)), "value": unit.after} for unit in added]
-    gone = [unit.place for unit in ordered if unit.after is GONE]
-    merged: list[dict[str, Json]] = [
-        {
-            "from": [pointer_text((ROOT, *place)) for place in unit.merged],
-            "into": pointer_text((ROOT, *_shifted(unit.place, gone))),
-        }
-        for unit in ordered
-        if unit.merged
-    ]
-    return TakenBack(ops, [_planned(unit, _fate(unit)) for unit in [*ordered, *added]], merged)
-
-
-def _shifted(place: Pointer, gone: Sequence[Pointer]) -> Pointer:
-    """Return the pointer of an entry once those before it in its array are gone."""
-    before = sum(one[:-1] == place[:-1] and int(one[-1]) < int(place[-1]) for one in gone)
-    return (*place[:-1], str(int(place[-1]) - before))
-
-
-def _order(place: Pointer) -> tuple[tuple[int, str], ...]:
-    return tuple((int(name), "") if name.isdecimal() else (-1, name) for name in place)
-
-
-def difference(before: Json, after: Any, place: Pointer) -> Iterator[Op]:
-    """Yield the operations that turn one value at `place` into another, objects member by member."""
-    path = pointer_text(place)
-    if after is GONE:
-        yield {"op": "remove", "path": path}
-    elif isinstance(before, dict) and isinstance(after, dict):
-        for name in sorted(before.keys() - after.keys()):
-            yield {"op": "remove", "path": pointer_text((*place, name))}
-        for name in sorted(after):
-            if name not in before:
-                yield {"op": "add", "path": pointer_text((*place, name)), "value": after[name]}
-            elif canonical(before[name]) != canonical(after[name]):
-                yield {"op": "replace", "path": pointer_text((*place, name)), "value": after[name]}
-    elif canonical(before) != canonical(after):
-        yield {"op": "replace", "path": path, "value": after}
-
-
-def _fate(unit: Unit) -> ValueFate:
-    if unit.after is GONE:
-        return ValueFate.REMOVED
-    if not (isinstance(unit.before, dict) and isinstance(unit.after, dict)):
-        return ValueFate.PUT_BACK
-    names = {name for name in unit.before.keys() | unit.after.keys() if _differs(unit, name)}
-    if not unit.group:
-        return ValueFate.STRIPPED if _only_evidence(unit, names) else ValueFate.PUT_BACK
-    return ValueFate.STRIPPED if _only_evidence(unit, names) else ValueFate.REOPENED
-
-
-def _differs(unit: Unit, name: str) -> bool:
-    return canonical([unit.before.get(name)]) != canonical([unit.after.get(name)])
-
-
-def _only_evidence(unit: Unit, names: set[str]) -> bool:
-    return all(isinstance(unit.before.get(name), dict) for name in names)
-
-
-def _planned(unit: Unit, fate: ValueFate, why: Why | None = None) -> PlannedValue:
-    stays = fate is ValueFate.UNRESOLVED
-    after = unit.before if stays else None if unit.after is GONE else unit.after
-    return PlannedValue(pointer=pointer_text((ROOT, *unit.place)), fate=fate, why=why, before=unit.before, after=after)
 
 
 def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.catalog.retention_policy import ruled_by
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.json_types import members_of
@@ -145,6 +146,36 @@ def baseline_of(key: DocumentKey, version: Version, profile_id: str | None, orig
         content=None if version.content is None else orjson.loads(version.content),
         origins=None if origins.content is None else dump_origins(origins.content),
     )
+
+
+class Deriving:
+    """Derives the baselines of a document from its records, given as verified versions one after the other."""
+
+    def __init__(self, key: DocumentKey, before: Baseline | None) -> None:
+        """Begin with the baseline `before` the records, if any. Raises BrokenChain if it has no origins."""
+        self._key = key
+        self._origins = Origins() if before is None else before.tree()
+        self._profile_id = None if before is None else before.profile_id
+        self._version: Version | None = None
+
+    @property
+    def sequence(self) -> int:
+        """The change whose baseline it can derive; 0 before the first record."""
+        return 0 if self._version is None else self._version.sequence
+
+    def take(self, version: Version) -> None:
+        """Take the next version; that of the baseline itself changes nothing."""
+        if version.sequence > self._origins.sequence:
+            record = dict(version.change)
+            self._profile_id = ruled_by(record, self._profile_id)
+            self._origins.take(record)
+        self._version = version
+
+    def baseline(self) -> Baseline:
+        """Return the baseline of the newest version."""
+        if self._version is None:
+            raise BrokenChain(self._key.blob_name, "there is no version")
+        return baseline_of(self._key, self._version, self._profile_id, self._origins)
 
 
 def plaintext_members(baseline: Baseline) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core.errors import ValueNotFound
 from memnet.domain.core.json_patch import Pointer, pointer_text
-from memnet.domain.history.origin import Traced
+from memnet.domain.core.json_types import present
+from memnet.domain.core.scope import Json
+from memnet.domain.history.origin import Origin, Traced
 from memnet.domain.history.origins import Origins
 
 
@@ -46,10 +48,51 @@ def with_before(row: Blamed, then: Origins) -> Blamed:
     """
     value, key = row.node.plain(), row.node.origin.key
     found = [node for _, node in then.values() if node.origin.key == key and node.plain() == value]
+    if not all(map(then.knows_before, found)):
+        return row
     before = [[earlier.plain() for earlier in node.before()] for node in found]
     if not found or any(other != before[0] for other in before):
         return row
     return replace(row, before=list(found[0].before()), knows_before=True)
+
+
+def row_of(row: Blamed) -> Json:
+    """Return the row as the API and the command line give it."""
+    node = row.node
+    return {
+        "pointer": pointer_text((ROOT, *row.place)),
+        **({"value": node.plain()} if row.is_whole else {}),
+        **_origin(node.origin),
+        "further": [{"kind": source.kind.value, **_origin(source.origin)} for source in node.further],
+        "before": [{"value": earlier.plain(), **_origin(earlier.origin)} for earlier in row.before],
+        "before_known": row.knows_before,
+    }
+
+
+def _origin(origin: Origin) -> dict[str, Json]:
+    known = origin.is_known
+    return {
+        "confirmed": origin.is_confirmed,
+        **present(
+            change_id=origin.change_id,
+            sequence=origin.sequence if known else None,
+            op_index=origin.op_index if known else None,
+            op=origin.verb if known else None,
+            recorded_at=origin.timestamp if known else None,
+            recorded_before=None if known else origin.timestamp,
+            recorded_by=origin.actor,
+            application=origin.application,
+            reason=origin.reason,
+            profile_id=origin.profile_id,
+            profile_version=origin.profile_version,
+            binding_id=origin.binding_id,
+            confidence=origin.confidence,
+            source_time=origin.source_time,
+            evidence=origin.evidence,
+            proposed_by=origin.proposed_by,
+            proposed_at=origin.proposed_at,
+        ),
+    }
 
 
 def _rows(origins: Origins, place: Pointer, node: Traced) -> Iterator[Blamed]:

@@ -13,7 +13,7 @@ from memnet.domain.core.evidence import STATED_BY, names_source
 from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
 
-MAX_SOURCES = 64
+MAX_SOURCES = 16
 """The further sources that a node keeps: the first one and the newest ones."""
 MAX_BEFORE = 8
 """The values before that a node keeps, the newest ones."""
@@ -21,7 +21,7 @@ _ARRANGING = frozenset({Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION
 """The reasons of changes that arrange or admit what other changes have said."""
 
 
-class SourceKind(StrEnum):
+class FurtherKind(StrEnum):
     """How a value rests on a change other than the one that put it.
 
     RESTATED: the change wrote the same value again, or more evidence for its entry, from a source of its own.
@@ -67,6 +67,15 @@ class Origin:
         """What identifies the operation in its document: the number of the change, and of the operation in it."""
         return self.sequence, self.op_index
 
+    def repeats(self, other: "Origin") -> bool:
+        """Whether it is the other operation, or one of the same principal on the same evidence."""
+        same = self.has_source and (self.actor, self.reason, self.evidence) == (
+            other.actor,
+            other.reason,
+            other.evidence,
+        )
+        return self.key == other.key or same
+
     @property
     def is_confirmed(self) -> bool:
         """Whether the change was a confirmation."""
@@ -88,7 +97,7 @@ class Origin:
 class Source:
     """A further change that a value rests on."""
 
-    kind: SourceKind
+    kind: FurtherKind
     origin: Origin
 
 
@@ -113,17 +122,17 @@ class Traced:
 
         A change that only confirmed, merged or returned the value is none of them, if the one that said it is known.
         """
-        said = [source.origin for source in self.further if source.kind is not SourceKind.COPIED]
+        said = [source.origin for source in self.further if source.kind is not FurtherKind.COPIED]
         own = [self.origin] if self.origin.states or not said else []
         return tuple({one.key: one for one in [*own, *said]}.values())
 
     def rest_on(self, sources: Sequence[Source]) -> None:
-        """Add further sources; one that it already rests on is not added again."""
-        known = {self.origin.key, *(source.origin.key for source in self.further)}
-        fresh = {source.origin.key: source for source in reversed(sources) if source.origin.key not in known}
-        if fresh:
-            joint = (*self.further, *reversed(fresh.values()))
-            self.further = joint if len(joint) <= MAX_SOURCES else (joint[0], *joint[1 - MAX_SOURCES :])
+        """Add further sources; one that it already rests on, or one with the same evidence, is not added again."""
+        for source in sources:
+            known = [self.origin, *(other.origin for other in self.further)]
+            if not any(source.origin.repeats(one) for one in known):
+                joint = (*self.further, source)
+                self.further = joint if len(joint) <= MAX_SOURCES else (joint[0], *joint[2:])
 
     def before(self) -> Iterator["Traced"]:
         """Yield the values before it, the newest first, at most MAX_BEFORE."""

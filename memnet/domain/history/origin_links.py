@@ -1,6 +1,6 @@
 """Link what one change put to what the same change took out: a confirmed proposal, a stale entry, merged entries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memnet.domain.core.access import Reason
@@ -9,12 +9,16 @@ from memnet.domain.core.errors import PatchMalformed
 from memnet.domain.core.json_patch import pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text
-from memnet.domain.documents.array_matching import match_elements
-from memnet.domain.history.origin import Origin, Source, SourceKind, Traced, copied
+from memnet.domain.documents.array_matching import identifying_members, match_elements
+from memnet.domain.history.origin import FurtherKind, Origin, Source, Traced, copied
+from memnet.domain.history.origin_table import load_origins
 
 MERGED = "merged"
 """The member of the evidence of upkeep with one row for each entry that others were merged into: `from`, the pointers
 of the others in the version before, and `into`, the pointer of the entry in the version after."""
+RESTORED = "restored"
+"""The member of the evidence of a retraction with one row for each value that it put back: `at`, the pointer of the
+value in the version after, and `origins`, where it came from, in the form of memnet.domain.history.origin_table."""
 _MERGING = frozenset({Reason.COMPACTION, Reason.RETRACTION})
 """The reasons of changes that may have such rows; no client can send them."""
 
@@ -27,7 +31,7 @@ class Change:
     put: list[Traced] = field(default_factory=list)
     """The values that it put."""
     kept: list[Traced] = field(default_factory=list)
-    """The entries that it wrote evidence into, and the values that it wrote again."""
+    """The entries that it wrote evidence into."""
     removed: list[Traced] = field(default_factory=list)
 
     @property
@@ -41,7 +45,7 @@ class Change:
         if self.origin.is_confirmed:
             for item in items:
                 for node in [*self.put, *self.kept]:
-                    rest_on_tree(node, _proposal(item) or item, SourceKind.PROPOSED)
+                    rest_on_tree(node, _proposal(item) or item, FurtherKind.PROPOSED)
             return
         self._link_applied(items)
         self._link_returned()
@@ -54,7 +58,7 @@ class Change:
                 value = proposal.plain()
                 for node in self.put:
                     if matched([node.plain()], [value]) == [0]:
-                        rest_on_tree(node, proposal, SourceKind.PROPOSED)
+                        rest_on_tree(node, proposal, FurtherKind.PROPOSED)
 
     def _link_returned(self) -> None:
         """A pending item that would restore what the same change removed returns it for confirmation."""
@@ -65,8 +69,8 @@ class Change:
         for item, proposal in waiting:
             entry = gone.get(canonical(proposal.plain()))
             if entry is not None:
-                item.rest_on([Source(SourceKind.RETURNED, origin) for origin in entry.sources()])
-                rest_on_tree(proposal, entry, SourceKind.RETURNED)
+                item.rest_on([Source(FurtherKind.RETURNED, origin) for origin in entry.sources()])
+                rest_on_tree(proposal, entry, FurtherKind.RETURNED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,18 @@ def _rows(rows: Sequence[Json], tree: Traced) -> Iterator[Merge]:
             continue
 
 
+def restore(reason: str, evidence: Mapping[str, Json] | None, tree: Traced) -> None:
+    """Give what a retraction put back the origins that it had; `tree` is the document after the change."""
+    rows = (evidence or {}).get(RESTORED) if reason == Reason.RETRACTION else None
+    for row in rows if isinstance(rows, list) else ():
+        try:
+            node = tree.at(pointer(row["at"]))
+            had = load_origins(row["origins"], node.plain())
+        except (KeyError, IndexError, TypeError, ValueError, PatchMalformed):
+            continue
+        node.value, node.origin, node.further = had.value, had.origin, had.further
+
+
 def apply_merge(merge: Merge, tree: Traced) -> None:
     """Let the entry rest on what the merged ones rest on; `tree` is the document after the change."""
     try:
@@ -101,10 +117,10 @@ def apply_merge(merge: Merge, tree: Traced) -> None:
     except (KeyError, IndexError, TypeError, ValueError):
         return
     for entry in merge.entries:
-        rest_on_tree(into, entry, SourceKind.MERGED)
+        rest_on_tree(into, entry, FurtherKind.MERGED)
 
 
-def rest_on_tree(node: Traced, other: Traced, kind: SourceKind) -> None:
+def rest_on_tree(node: Traced, other: Traced, kind: FurtherKind) -> None:
     """Let a value rest on what another one rests on: member by member, and where the other has none, as a whole."""
     node.rest_on([Source(kind, origin) for origin in other.sources()])
     theirs = dict(other.children())
@@ -115,24 +131,48 @@ def rest_on_tree(node: Traced, other: Traced, kind: SourceKind) -> None:
 def matched(elements: Sequence[Json], others: Sequence[Json]) -> list[int | None]:
     """Return for each of `elements` the index of the same element in `others`; None: it is new.
 
-    As `match_elements`, and what is left by its text, if no other element has the same one.
+    As `match_elements`, and what is left by its text, if no other element has the same one: to the letter, or else in
+    its normal form.
     """
     found = match_elements(elements, others)
-    taken = set(found)
-    places: dict[str, list[int]] = {}
-    for index, other in enumerate(others):
-        text = normalized_text(other) if isinstance(other, dict) and index not in taken else None
-        if text is not None:
-            places.setdefault(text, []).append(index)
-    wanted: dict[str, list[int]] = {}
-    for index, element in enumerate(elements):
-        text = normalized_text(element) if isinstance(element, dict) and found[index] is None else None
-        if text is not None:
-            wanted.setdefault(text, []).append(index)
-    for text, indices in wanted.items():
-        if len(indices) == 1 and len(places.get(text, ())) == 1:
-            found[indices[0]] = places[text][0]
+    for text_of in (_text, normalized_text):
+        left = [index for index, place in enumerate(found) if place is None]
+        free = sorted(set(range(len(others))) - set(found))
+        wanted, places = _by_text(elements, left, text_of), _by_text(others, free, text_of)
+        for text, indices in wanted.items():
+            if len(indices) == 1 and len(places.get(text, ())) == 1:
+                found[indices[0]] = places[text][0]
     return found
+
+
+def is_same_entry(old: Traced, value: Json) -> bool:
+    """Whether a value written over an element of an array is the same entry: by its identifying members, or its text.
+
+    Objects without either are; so are other values, which are compared themselves.
+    """
+    if not isinstance(value, dict) or not isinstance(old.value, dict):
+        return True
+    had = {name: child.value for name, child in old.value.items() if not isinstance(child.value, dict | list)}
+    names, old_names = identifying_members(value, [value]), identifying_members(had, [had])
+    if names or old_names:
+        return {name: value[name] for name in names} == {name: had[name] for name in old_names}
+    return normalized_text(value) == normalized_text(had)
+
+
+def _by_text(
+    elements: Sequence[Json], among: Sequence[int], text_of: Callable[[Json], str | None]
+) -> Mapping[str, Sequence[int]]:
+    found: dict[str, list[int]] = {}
+    for index in among:
+        text = text_of(elements[index]) if isinstance(elements[index], dict) else None
+        if text is not None:
+            found.setdefault(text, []).append(index)
+    return found
+
+
+def _text(element: Json) -> str | None:
+    text = element.get("text")
+    return text if isinstance(text, str) else None
 
 
 def _proposal(node: Traced) -> Traced | None:

@@ -16,8 +16,8 @@ from memnet.domain.core.json_patch import Op, Pointer, pointer
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO
-from memnet.domain.history.origin import MAX_BEFORE, Origin, Source, SourceKind, Traced, copied, traced
-from memnet.domain.history.origin_links import Change, apply_merge, matched, merges
+from memnet.domain.history.origin import MAX_BEFORE, FurtherKind, Origin, Source, Traced, copied, traced
+from memnet.domain.history.origin_links import Change, apply_merge, is_same_entry, matched, merges, restore
 
 EVIDENCE_DEPTH = 2
 """The least depth of an entry below the document: /content has no evidence of its own."""
@@ -61,6 +61,7 @@ class Origins:
         change.link()
         for merge in merging:
             apply_merge(merge, self._tree)
+        restore(record["reason"], record["evidence"], self._tree)
         self.sequence = record["sequence"]
 
     def _apply(self, op: Op, origin: Origin, change: Change) -> None:
@@ -76,7 +77,7 @@ class Origins:
                 self._insert(path, moved)
             case "copy":
                 source = self._tree.at(pointer(op["from"]))
-                self._insert(path, copied(source, Source(SourceKind.COPIED, origin)))
+                self._insert(path, copied(source, Source(FurtherKind.COPIED, origin)))
 
     def _put(self, path: Pointer, value: Json, origin: Origin, change: Change, *, is_added: bool) -> None:
         parent, name = self._tree.at(path[:-1]), path[-1]
@@ -84,9 +85,10 @@ class Origins:
         exists = not inserts and (isinstance(parent.value, list) or name in parent.value)
         old = parent.value[int(name) if isinstance(parent.value, list) else name] if exists else None
         if len(path) > EVIDENCE_DEPTH and isinstance(parent.value, dict) and _is_evidence(value):
-            self._add_evidence(parent, change)
-        # A confirmation vouches for all that it writes.
-        if old is None or change.origin.is_confirmed:
+            _add_evidence(parent, origin, change)
+        # A confirmation vouches for all that it writes, and another entry in the place of one is new.
+        other = old is not None and isinstance(parent.value, list) and not is_same_entry(old, value)
+        if old is None or other or change.origin.is_confirmed:
             new = traced(value, origin)
             new.was = _bounded(old)
             change.put.append(new)
@@ -96,15 +98,6 @@ class Origins:
             parent.value[int(name)] = new
         else:
             self._insert(path, new)
-
-    def _add_evidence(self, entry: Traced, change: Change) -> None:
-        """A change that writes evidence into an entry states the entry again."""
-        if entry.origin.sequence == change.origin.sequence:
-            return
-        change.kept.append(entry)
-        if change.restates:
-            for _, node in entry.nodes():
-                node.rest_on([Source(SourceKind.RESTATED, change.origin)])
 
     def _insert(self, path: Pointer, new: Traced) -> None:
         parent, name = self._tree.at(path[:-1]).value, path[-1]
@@ -117,6 +110,16 @@ class Origins:
         parent, name = self._tree.at(path[:-1]).value, path[-1]
         found: Traced = parent.pop(int(name) if isinstance(parent, list) else name)
         return found
+
+
+def _add_evidence(entry: Traced, origin: Origin, change: Change) -> None:
+    """A change that writes evidence into an entry states the entry again."""
+    if entry.origin.sequence == origin.sequence:
+        return
+    change.kept.append(entry)
+    if change.restates:
+        for _, node in entry.nodes():
+            node.rest_on([Source(FurtherKind.RESTATED, origin)])
 
 
 def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced:
@@ -141,9 +144,9 @@ def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced
         new = _new(value, origin, change)
         new.was = _bounded(old)
         return new
-    change.kept.append(old)
-    if change.restates:
-        old.rest_on([Source(SourceKind.RESTATED, origin)])
+    # What contains other values rests on what they rest on.
+    if change.restates and not isinstance(old.value, dict | list):
+        old.rest_on([Source(FurtherKind.RESTATED, origin)])
     return old
 
 

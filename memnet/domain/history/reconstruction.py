@@ -1,6 +1,6 @@
 """Rebuild earlier versions of a document and verify its history."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memnet.domain.core.canonical_json import canonical
@@ -129,11 +129,11 @@ class Rebuilding:
         baseline: Baseline | None = None,
         *,
         wanted: Collection[int] = (),
-        visit: Visit | None = None,
+        visits: Sequence[Visit] = (),
     ) -> None:
-        """Begin with `baseline`, if any. The marks of the changes in `wanted` are kept; `visit` gets each version."""
+        """Begin with `baseline`, if any. The marks of the changes in `wanted` are kept; `visits` get each version."""
         self._key, self._head, self._baseline = key, current, baseline
-        self._wanted, self._visit = wanted, visit
+        self._wanted, self._visits = wanted, visits
         self._marks: dict[int, str] = {}
         self._changes = 0
         self._newest: Version | None = None
@@ -202,8 +202,8 @@ class Rebuilding:
         self._newest = version
         if version.sequence in self._wanted:
             self._marks[version.sequence] = version.record_hash
-        if self._visit is not None:
-            self._visit(version)
+        for visit in self._visits:
+            visit(version)
 
     def _blame(self, vouched: object) -> None:
         """Blame one of two records with a broken link: the first, if the next record has `vouched` for the second."""

@@ -23,6 +23,8 @@ class Origin:
     message_id: str
     snapshot_uri: str
     topic: str | None = None
+    claimed_by: str | None = None
+    """The code of the claimant of its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,9 @@ class Material:
 
     def origin(self, quoted_id: str) -> Origin:
         """Return the stored message of a quoted id."""
-        return self.origins.get(quoted_id) or Origin(quoted_id, self.snapshot.uri, self.snapshot.topic)
+        return self.origins.get(quoted_id) or Origin(
+            quoted_id, self.snapshot.uri, self.snapshot.topic, self.snapshot.claimed_by
+        )
 
     @property
     def turns(self) -> int:
@@ -90,7 +94,7 @@ def combine(own: Snapshot, others: Iterable[Snapshot], earlier: Iterable[Snapsho
         while quoted_id in quoted:
             quoted_id = f"{snapshot.snapshot_id}/{quoted_id}"
         quoted[quoted_id] = message.model_copy(update={"message_id": quoted_id})
-        origins[quoted_id] = Origin(message.message_id, snapshot.uri, snapshot.topic)
+        origins[quoted_id] = Origin(message.message_id, snapshot.uri, snapshot.topic, snapshot.claimed_by)
         return quoted_id
 
     taken = {_identity(message) for turn in turns for message in turn.messages}

@@ -148,10 +148,14 @@ def quality(messages: Sequence[Message], *, earlier: Collection[str] = ()) -> fl
     return round(max(score, 0.5 if answers else 0.0), 6)
 
 
-def fingerprints(messages: Sequence[Message]) -> list[str]:
-    """Return the hashes of the user's normalised texts, in order and without duplicates."""
+def fingerprints(messages: Sequence[Message], claimed_by: str | None = None) -> list[str]:
+    """Return the hashes of the user's normalised texts, in order and without duplicates.
+
+    The same words of another claimant have another hash: they are another statement.
+    """
     texts = filter(None, map(normalize, own_words(messages)))
-    return list(dict.fromkeys(sha256_hex(text.encode())[:32] for text in texts))
+    said = texts if claimed_by is None else (f"{claimed_by}\n{text}" for text in texts)
+    return list(dict.fromkeys(sha256_hex(text.encode())[:32] for text in said))
 
 
 def low_quality(messages: Sequence[Message], earlier: Collection[str], gates: TurnGates) -> Skipped | None:

@@ -1,4 +1,4 @@
-"""Delete a user's expired snapshots, replays, conflicts, access, import and usage records, and events.
+"""Delete a user's expired snapshots, replays, conflicts, access, import and usage records, events and copies.
 
 `delete_expired` is the only function through which retention deletes a user's data.
 """
@@ -19,6 +19,7 @@ from memnet.domain.core.user_item import ItemKey, ItemKind, dated_at
 from memnet.domain.events.event import EventKey, StoredEvent
 from memnet.domain.governance.usage_records import load_usage
 from memnet.domain.governance.waiting import WaitingKind
+from memnet.domain.governance.withdrawn import load_copy, register_key
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay import snapshot as snapshots
@@ -171,7 +172,7 @@ async def _add_failed_replay(key: ItemKey, run: RetentionRun) -> None:
 
 
 async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
-    """Delete each replay, conflict, access, import and usage record that has expired by its last change.
+    """Delete each replay, conflict, access, import and usage record and copy that has expired by its last change.
 
     A replay is blocked until it has finished and its snapshot is deleted (it is not in `with_snapshot`): otherwise the
     same snapshot, submitted again, would be replayed again. A conflict is blocked while it is open, and while its
@@ -194,6 +195,7 @@ async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
     for kind in (ItemKind.ACCESSES, ItemKind.IMPORTS):
         await _retain_dated(kind, run)
     await _retain_usage(run)
+    await _retain_withdrawn(run)
 
 
 async def _retain_conflicts(run: RetentionRun, without_replay: set[str]) -> None:
@@ -251,6 +253,27 @@ async def _retain_usage(run: RetentionRun) -> None:
             else:
                 expired.append(_Expired(usage.key, tag))
         await _delete(expired, ItemKind.USAGE, run)
+
+
+async def _retain_withdrawn(run: RetentionRun) -> None:
+    """Delete the copy of what a retraction took out when the item itself would have expired."""
+    tally, records = run.report.tallies["withdrawn"], run.service.records
+    async for page in pages(partial(records.list, run.scope, ItemKind.WITHDRAWN), PAGE):
+        keys = [key for key in page if key != register_key(run.scope)]
+        expired = []
+        for key, stored in zip(keys, await bounded(records.read, keys), strict=True):
+            if stored is None:
+                continue
+            try:
+                copy = load_copy(key, stored.data)
+            except HistoryCorrupt:
+                run.report.unreadable["withdrawn"] += 1
+                continue
+            if copy.since > run.policy.last_due(copy.rule, copy.profile_id, run.as_of):
+                run.retain(tally, copy.rule, copy.profile_id, copy.since)
+            else:
+                expired.append(_Expired(key, stored.storage_etag))
+        await _delete(expired, ItemKind.WITHDRAWN, run)
 
 
 async def _loaded(

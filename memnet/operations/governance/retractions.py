@@ -1,6 +1,7 @@
 """Plan, apply, undo, get and list retractions: a source of memory is taken back."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -151,6 +152,21 @@ async def undo_retraction(scope: UserScope, retraction_id: str, service: Service
         return not (found.status is RetractionStatus.UNDONE or found.is_running)
 
     return await _begin(scope, retraction_id, RetractionStatus.UNDOING, check, service, actor=actor)
+
+
+async def resume_retraction(scope: UserScope, retraction_id: str, service: Service) -> None:
+    """Have a worker apply a retraction again that has ended: something has reached the storage since.
+
+    One that does not exist, or has not been applied, stays unchanged. Raises HistoryCorrupt, DecryptionFailed,
+    UserHeld, ErasureRunning, VaultUnavailable, Unavailable.
+    """
+
+    def check(found: Retraction) -> bool:
+        return found.status in (RetractionStatus.APPLIED, RetractionStatus.PARTIAL)
+
+    actor = Actor(service.worker_principal, frozenset())
+    with suppress(RetractionNotFound):
+        await _begin(scope, retraction_id, RetractionStatus.APPLYING, check, service, actor=actor)
 
 
 async def get_retraction(scope: UserScope, retraction_id: str, service: Service) -> RetractionView:

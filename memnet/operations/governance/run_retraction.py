@@ -36,7 +36,7 @@ from memnet.operations.governance.retraction_record import (
     write_plan,
     write_retraction,
 )
-from memnet.operations.governance.withdrawn_items import find_replays, undo_item, withdraw_items
+from memnet.operations.governance.withdrawn_items import apply_item, find_replays, plan_items, undo_item
 from memnet.operations.replay.closed_sources import close_source, open_source
 from memnet.operations.replay.jobs import unmark_job
 from memnet.paging import retry_conflicts
@@ -127,10 +127,12 @@ async def _apply(loaded: LoadedRetraction, service: Service) -> LoadedRetraction
     scope, withdrawal = loaded.retraction.scope, withdrawal_of(loaded.retraction)
     await close_source(scope, withdrawal, service)
     replay_ids = {*loaded.plan.replay_ids, *await find_replays(scope, withdrawal.source, service)}
-    items = dict.fromkeys([*loaded.plan.items, *await withdraw_items(scope, withdrawal, service)])
+    items = dict.fromkeys([*loaded.plan.items, *await plan_items(scope, withdrawal.source, service)])
     if len(items) > len(loaded.plan.items) or len(replay_ids) > len(loaded.plan.replay_ids):
         plan = replace(loaded.plan, items=tuple(items), replay_ids=tuple(sorted(replay_ids)))
         loaded = await write_plan(loaded, plan, service)
+    for item in items:
+        await apply_item(scope, item, withdrawal, service)
     reach = Reach(withdrawal.source, frozenset(replay_ids))
 
     def taking(key: DocumentKey, _: DocumentPlan) -> Awaitable[DocumentChange | None]:

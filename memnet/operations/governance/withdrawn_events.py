@@ -7,6 +7,7 @@ from memnet.domain.catalog.retention_policy import Kind
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.timestamps import to_text
 from memnet.domain.events import event as events
 from memnet.domain.events.event import Event, EventKey
 from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal
@@ -27,7 +28,7 @@ async def remove_event(scope: UserScope, item: PlannedItem, withdrawal: Withdraw
     stored = None if data is None else events.load(data)
     if data is not None and stored is not None:
         evidence = stored.event.evidence.members() if stored.event.evidence else {}
-        named, since = evidence.get("profile_id"), stored.event.timestamp
+        named, since = evidence.get("profile_id"), min(stored.event.timestamp, to_text(service.clock.now()))
         await keep_copy(scope, item, withdrawal, data, service, rule=Kind.EVENTS, since=since, profile_id=named)
         replacement = _replacement(scope, stored.event, withdrawal, service) if item.fate is Fate.STRIP else None
         if replacement is not None:

@@ -84,14 +84,6 @@ async def undo_item(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal,
             return await withdrawn_events.restore_event(scope, item, withdrawal, service)
 
 
-async def withdraw_items(scope: UserScope, withdrawal: Withdrawal, service: Service) -> Sequence[PlannedItem]:
-    """Take out what rests on a closed source now, such as a turn that was on its way when it was closed; return it."""
-    planned = await plan_items(scope, withdrawal.source, service)
-    for item in planned:
-        await apply_item(scope, item, withdrawal, service)
-    return planned
-
-
 @dataclass(frozen=True, slots=True)
 class _Replays:
     """The replays that are closed, those of them that rest on the source as a whole, and the fates of snapshots."""

@@ -15,11 +15,12 @@ from memnet.domain.core.scope import DocumentKey, UserScope, check_identifier
 from memnet.domain.core.signature import PublicKeys, by_id
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents import envelope
+from memnet.domain.documents.audit_record import BrokenChain
 from memnet.domain.documents.audit_segments import line
 from memnet.domain.documents.audit_values import is_sealed
 from memnet.domain.documents.envelope import Envelope, change_id
 from memnet.domain.history import baseline as baselines
-from memnet.domain.history.baseline import Baseline
+from memnet.domain.history.baseline import Baseline, Deriving
 from memnet.domain.history.baseline_values import BaselineLocation
 from memnet.domain.history.checkpoint_verification import (
     CheckpointReport,
@@ -31,7 +32,7 @@ from memnet.domain.history.reconstruction import Rebuilding, VerifiedHistory, Vi
 from memnet.paging import bounded, pages, rows
 from memnet.ports import StoredBlob
 from memnet.service import Service
-from memnet.stores import SLICE, AuditLog, DocumentStore, StoredHistory, Unsealing, unseal_baseline
+from memnet.stores import SLICE, AuditLog, DocumentStore, StoredHistory, Unsealing, read_baseline, unseal_baseline
 
 READ_AHEAD = 2
 """The segments that are read at the same time, and kept in memory."""
@@ -135,12 +136,19 @@ async def _rebuild(
     if unreadable is not None:
         return VerifiedHistory(doc_id, key, 0, unreadable, first=history.begins)
     visit = run.begin(doc_id, key) if run.begin else None
-    rebuilding = Rebuilding(doc_id, key, current, baseline, wanted=run.wanted.get(doc_id, ()), visit=visit)
+    try:
+        deriving = Deriving(key, baseline) if key is not None and (baseline is None or not baseline.is_sealed) else None
+    except BrokenChain as error:
+        return VerifiedHistory(doc_id, key, 0, str(error), first=history.begins)
+    visits = [*filter(None, [visit]), *([] if deriving is None else [deriving.take])]
+    rebuilding = Rebuilding(doc_id, key, current, baseline, wanted=run.wanted.get(doc_id, ()), visits=visits)
     faults: list[str] = []
     async for number, record in _records(doc_id, current, history, faults, run):
         rebuilding.take(await _unsealed(record, run))
         if rebuilding.is_over:
             break
+        if deriving is not None and number + 1 in history.baselines and number + 1 > history.base:
+            faults += await _altered(deriving, number, doc_id, run)
         if number % SLICE == 0:
             await asyncio.sleep(0)
     rebuilt = rebuilding.finish()
@@ -202,6 +210,20 @@ def _misplaced(current: Envelope, records: Sequence[Record]) -> list[str]:
     if len(before) == oldest - first and current.commit.position.offset == sum(len(line(one)) for one in before):
         return []
     return [f"{current.change_id(oldest)}: the document names another place in audit/ for it"]
+
+
+async def _altered(deriving: Deriving, sequence: int, doc_id: str, run: _Run) -> list[str]:
+    """Return a fault unless the stored baseline is what the records up to that change give."""
+    if deriving.sequence != sequence:
+        # A link is broken, which rebuilding reports.
+        return []
+    try:
+        stored = await read_baseline(run.scope, doc_id, sequence + 1, audit=run.audit)
+    except HistoryCorrupt:
+        stored = None
+    if stored is not None and baselines.dump(stored) == baselines.dump(deriving.baseline()):
+        return []
+    return [f"{change_id(doc_id, sequence)}: the baseline is not what its records give"]
 
 
 async def _unsealed(record: Record, run: _Run) -> Record:

@@ -30,7 +30,7 @@ from memnet.domain.replay.proposal import (
 from memnet.domain.replay.replay import PatchResult, PatchStatus, Replay, ReplayStatus, replay_key
 from memnet.domain.replay.replay_plan import PlannedPatch, ReplayPlan
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.withdrawn_items import withdraw_items
+from memnet.operations.governance.retractions import resume_retraction
 from memnet.operations.replay.closed_sources import read_closed
 from memnet.operations.replay.extraction import plan_replay
 from memnet.operations.replay.jobs import drop_unanswered, unmark_job
@@ -98,7 +98,9 @@ async def replay_snapshot(job: Job, service: Service) -> Replay:
         replay = ended
     if replay.finished:
         await end_taken(replay, service)
-        await _take_out(replay, service)
+        if replay.retracted_by is not None and replay.planned_at is not None:
+            # A patch that was on its way when the retraction closed the replay can have arrived since.
+            await resume_retraction(job.scope, replay.retracted_by, service)
         await unmark_job(job, service)
     return replay
 
@@ -108,16 +110,6 @@ async def _read_retracted(job: Job, service: Service) -> Replay | None:
     stored = await service.records.read(replay_key(job.scope, job.job_id))
     replay = replays.load(stored.data) if stored else None
     return replay if replay is not None and replay.status is ReplayStatus.RETRACTED else None
-
-
-async def _take_out(replay: Replay, service: Service) -> None:
-    """Have a retraction take out what reached the storage after it has closed the source of this replay."""
-    if replay.status is not ReplayStatus.RETRACTED:
-        return
-    closed = await read_closed(replay.scope, service.records)
-    for withdrawal in closed:
-        if withdrawal.retraction_id == replay.retracted_by:
-            await withdraw_items(replay.scope, withdrawal, service)
 
 
 async def fail_replay(job: Job, reason: str, service: Service) -> Replay | None:
@@ -174,7 +166,8 @@ async def _continue(job: Job, service: Service, *, starts: bool) -> Replay:
 
 
 async def _retract(replay: Replay, tag: StorageETag, withdrawal: Withdrawal, service: Service) -> Replay:
-    """End a replay of a closed source; nothing of its plan is written."""
+    """End a replay that a retraction did not find, and have the retraction find what arrived since it was applied."""
+    await resume_retraction(replay.scope, withdrawal.retraction_id, service)
     replay = replay.retract(withdrawal.retraction_id, service.clock.now())
     await _write(replay, tag, service)
     return replay

@@ -44,11 +44,13 @@ async def check_gates(replay: Replay, material: Material, service: Service) -> G
     if skipped is not None or gates.same_above is None:
         return GateResult(skipped)
     taken = material.taken(messages)
-    said = turn_gates.fingerprints(taken)
+    claimed_by = material.snapshot.claimed_by
+    said = turn_gates.fingerprints(taken, claimed_by)
     recent = await _recent(await read_usage(replay.scope, service), service.vault)
     skipped = turn_gates.said_lately(said, recent.texts, gates)
     if skipped is None:
-        earlier = [message for message in messages if message.message_id in material.earlier]
+        before = [message for message in messages if message.message_id in material.earlier]
+        earlier = [message for message in before if material.origin(message.message_id).claimed_by == claimed_by]
         similar = await _similarities(turn_gates.own_words(taken), turn_gates.own_words(earlier), service)
         skipped = turn_gates.is_repeated(similar, gates)
     return GateResult(skipped, said)

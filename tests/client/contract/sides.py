@@ -27,6 +27,8 @@ from tests.domain.replay_samples import proposal
 PROFILE = "project-copilot-v1"
 PERSONAL = "personal-memory-v1"
 """A profile that accepts turns."""
+WORKSPACE = "workspace-memory-v1"
+"""A profile of several claimants."""
 USUAL = ("Memory.Read", "Memory.Write")
 ALL_ROLES = (*USUAL, "Memory.Replay", "Memory.Admin", "Memory.Audit")
 STAGE = {"op": "replace", "path": "/content/facets/stage", "value": "beta"}
@@ -113,7 +115,9 @@ class FakeSide(Side):
 
     def __init__(self, *, is_async: bool) -> None:
         super().__init__(is_async=is_async)
-        profiles = [json.loads((ROOT / "profiles" / f"{one}.json").read_text("utf-8")) for one in (PROFILE, PERSONAL)]
+        profiles = [
+            json.loads((ROOT / "profiles" / f"{one}.json").read_text("utf-8")) for one in (PROFILE, PERSONAL, WORKSPACE)
+        ]
         names = ("memory.user.static", "memory.user.dynamic", "memory.project", "memory.personal")
         texts = {name: (ROOT / "schemas" / name / "1.0.0.json").read_text("utf-8") for name in names}
         schemas = {(name, "1.0.0"): json.loads(text) for name, text in texts.items()}

@@ -1,4 +1,4 @@
-"""The gate between claimants: who may change what, what stands side by side, and what the tenant decides."""
+"""The gate between claimants: who may change what, what is open side by side, and what the tenant decides."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("change", OTHERS, ids=lambda one: f"{one['op']} {one['path']}")
-def test_nobody_speaks_for_another_claimant(change: Any) -> None:
+def test_no_one_speaks_for_another_claimant(change: Any) -> None:
     memory = workspace()
     say(memory, "Lisbon", 3, A)
     before = memory.content

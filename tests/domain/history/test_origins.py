@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from memnet.domain.core import json_patch
 from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.json_patch import pointer, pointer_text
-from memnet.domain.history.origin import Traced
+from memnet.domain.history.origin import MAX_BEFORE, MAX_SOURCES, Traced
+from memnet.domain.history.origin_table import dump_origins
 from memnet.domain.history.origins import Origins
 
 EMPTY: dict[str, Any] = {"notes": [], "facts": [], "box": {}}
@@ -168,3 +169,110 @@ def test_a_deleted_document_has_no_values_and_a_new_one_new_origins() -> None:
     made.take(record(3, op("add", "", EMPTY)))
     assert made.content is not None
     assert made.content.origin.sequence == 3
+
+
+def test_a_confirmation_without_a_source_is_none_and_one_with_a_source_is_one() -> None:
+    item = {"id": "p1", "proposed_by": "svc-a", "proposed_at": "t2", "target": {"op": "add", "value": {"text": "A."}}}
+    for evidence, expected in (({"pending_id": "p1"}, [2]), ({"conversation_id": "c2"}, [3, 2])):
+        made = origins_of(
+            record(2, op("add", "/notes/-", item), evidence={"conversation_id": "c1"}),
+            record(
+                3,
+                op("remove", "/notes/0"),
+                op("add", "/facts/-", {"text": "A."}),
+                reason="confirmation",
+                evidence=evidence,
+            ),
+        )
+        assert [one.sequence for one in at(made, "/facts/0/text").sources()] == expected
+        assert at(made, "/facts/0/text").origin.sequence == 3
+
+
+def test_a_patch_that_removes_a_proposal_and_writes_it_rests_on_the_proposal() -> None:
+    item = {"id": "p1", "proposed_by": "svc-a", "target": {"op": "add", "value": {"id": "f1", "text": "A."}}}
+    fact = {"id": "f1", "text": "A.", "confidence": 0.9}
+    for ops in ([op("remove", "/notes/0"), op("add", "/facts/-", fact)],) * 2:
+        made = origins_of(record(2, op("add", "/notes/-", item)), record(3, *ops))
+        assert [one.sequence for one in at(made, "/facts/0/text").sources()] == [3, 2]
+        ops.reverse()
+
+
+def test_a_stale_entry_that_returns_and_is_confirmed_rests_on_who_said_it() -> None:
+    fact = {"id": "f1", "text": "A."}
+    item = {"id": "p1", "proposed_by": "svc-upkeep", "target": {"op": "add", "value": fact}}
+    made = origins_of(
+        record(2, op("add", "/facts/-", fact), evidence={"conversation_id": "c1"}),
+        record(3, op("remove", "/facts/0"), op("add", "/notes/-", item), reason="freshness"),
+    )
+    waits = at(made, "/notes/0/target/value/text")
+    assert (waits.origin.sequence, [one.sequence for one in waits.sources()]) == (3, [2])
+    made.take(record(4, op("remove", "/notes/0"), op("add", "/facts/-", fact), reason="confirmation"))
+    assert [one.sequence for one in at(made, "/facts/0/text").sources()] == [2]
+
+
+def test_more_evidence_for_an_entry_is_a_further_source_of_everything_in_it() -> None:
+    fact = {"id": "f1", "text": "A.", "evidence": {"conversation_id": "c1"}}
+    both = {"conversation_id": "c1", "also": [{"conversation_id": "c2"}]}
+    change = op("replace", "/facts/0/evidence", both)
+    for evidence, expected in (({"conversation_id": "c2"}, [2, 3]), (None, [2])):
+        made = origins_of(record(2, op("add", "/facts/-", fact)), record(3, change, evidence=evidence))
+        assert [one.sequence for one in at(made, "/facts/0/text").sources()] == expected
+        assert at(made, "/facts/0/evidence/also/0").origin.sequence == 3
+
+
+def test_upkeep_carries_what_it_writes_again_and_merged_entries_are_sources() -> None:
+    one, other = {"text": "A.", "evidence": {"conversation_id": "c1"}}, {"text": "a", "evidence": {"event_id": "e1"}}
+    joint = one | {"evidence": {"conversation_id": "c1", "also": [{"event_id": "e1"}]}}
+    rows = [{"from": ["/content/facts/1"], "into": "/content/facts/0"}]
+    before = [record(2, op("add", "/facts/-", one)), record(3, op("add", "/facts/-", other))]
+    for ops in ([op("replace", "/facts/0", joint), op("remove", "/facts/1")], [op("replace", "/facts", [joint])]):
+        made = origins_of(*before, record(4, *ops, reason="compaction", evidence={"merged": rows}))
+        text = at(made, "/facts/0/text")
+        assert (text.origin.sequence, [found.sequence for found in text.sources()]) == (2, [2, 3])
+        # No client can send such rows: a change of another reason merges nothing.
+        live = origins_of(*before, record(4, *ops, evidence={"merged": rows}))
+        assert [found.sequence for found in at(live, "/facts/0/text").sources()] == [2]
+
+
+def test_what_a_retraction_puts_back_has_the_origins_that_it_had() -> None:
+    made = origins_of(record(2, op("add", "/notes/-", "A."), evidence={"conversation_id": "c1"}))
+    had = dump_origins(at(made, "/notes/0"))
+    made.take(record(3, op("replace", "/notes/0", "B.")))
+    restored = [{"at": "/content/notes/0", "origins": had}]
+    made.take(record(4, op("replace", "/notes/0", "A."), reason="retraction", evidence={"restored": restored}))
+    assert (at(made, "/notes/0").origin.sequence, at(made, "/notes/0").value) == (2, "A.")
+
+
+def test_the_further_sources_and_the_values_before_are_bounded() -> None:
+    made = origins_of(record(2, op("add", "/box/a", "A."), op("add", "/box/b", "0")))
+    for number in range(3, 103):
+        again = op("replace", "/box/a", "A."), op("replace", "/box/b", str(number))
+        made.take(record(number, *again, evidence={"conversation_id": f"c{number}"}))
+    said = [source.origin.sequence for source in at(made, "/box/a").further]
+    assert (len(said), said[0], said[1], said[-1]) == (MAX_SOURCES, 3, 104 - MAX_SOURCES, 102)
+    before = [earlier.value for earlier in at(made, "/box/b").before()]
+    assert before == [str(number) for number in range(101, 101 - MAX_BEFORE, -1)]
+
+
+def test_another_entry_in_the_place_of_one_is_new_and_the_same_evidence_counts_once() -> None:
+    said = {"conversation_id": "c2"}
+    first, second = {"id": "f1", "text": "A.", "confidence": 0.9}, {"id": "f2", "text": "B.", "confidence": 0.9}
+    made = origins_of(
+        record(2, op("add", "/facts/-", first)), record(3, op("replace", "/facts/0", second), evidence=said)
+    )
+    entry = at(made, "/facts/0")
+    assert {node.origin.sequence for _, node in entry.nodes()} == {3}
+    assert [earlier.plain() for earlier in entry.before()] == [first]
+    for number in (4, 5):
+        made.take(record(number, op("replace", "/facts/0/text", "B."), evidence={"conversation_id": "c3"}, actor="a"))
+    assert [one.sequence for one in at(made, "/facts/0/text").sources()] == [3, 4]
+
+
+def test_a_copied_value_rests_on_who_wrote_it_and_names_who_copied_it() -> None:
+    made = origins_of(
+        record(2, op("add", "/box/a", "A."), evidence={"conversation_id": "c1"}),
+        record(3, op("copy", "/box/b", **{"from": "/content/box/a"})),
+    )
+    node = at(made, "/box/b")
+    assert (node.origin.sequence, [one.sequence for one in node.sources()]) == (2, [2])
+    assert [(source.kind, source.origin.sequence) for source in node.further] == [("copied", 3)]

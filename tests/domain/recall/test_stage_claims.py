@@ -75,7 +75,7 @@ NOT_DISPUTED = [
 
 
 @pytest.mark.parametrize(("one", "other"), NOT_DISPUTED)
-def test_what_nobody_contradicts_is_left_as_it_is(one: Candidate, other: Candidate) -> None:
+def test_what_no_one_contradicts_is_left_as_it_is(one: Candidate, other: Candidate) -> None:
     weighed = claims(RULE, ranked((one, 1.0), (other, 0.4)), asked(), {})
     assert (list(scores(weighed).values()), dict(weighed.disputed)) == ([1.0, 0.4], {})
 
