@@ -86,7 +86,7 @@ class ResolveArguments(Arguments):
         Literal["confirm", "existing", "both", "reject"] | None,
         Field(description="The user's decision; ignored by a host that asks the user."),
     ] = None
-    choice: int | None = None
+    choice: int = 1
     evidence: EvidenceArgument | None = None
 
 

@@ -82,7 +82,7 @@ async def memory_pending(call: Call, given: NoArguments) -> WaitingList:
                 text=item.text,
                 confidence=item.confidence,
                 proposed_by=item.proposed_by,
-                question=item.question,
+                question=item.question or "",
                 choices=item.choices,
             )
         )

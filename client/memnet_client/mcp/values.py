@@ -55,7 +55,7 @@ class Waiting(BaseModel):
     text: str
     confidence: float | None
     proposed_by: str
-    question: str | None = None
+    question: str = ""
     choices: list[str] = []
 
 
