@@ -17,6 +17,7 @@ from api.routes import (
     blame,
     catalog,
     conflicts,
+    consolidation,
     context,
     conversations,
     documents,
@@ -73,6 +74,7 @@ def create_app(service: Service, identity: TokenValidator) -> FastAPI:
     for module in (
         *(
             documents,
+            consolidation,
             entries,
             pending,
             context,

@@ -236,6 +236,12 @@ class RetentionBody(Body):
     dry_run: Annotated[bool, Field(description="Count the expired data and delete nothing.")] = False
 
 
+class ConsolidateBody(Body):
+    """Whether to consolidate. The body may be omitted."""
+
+    dry_run: Annotated[bool, Field(description="Report what would change, ask no model and change nothing.")] = False
+
+
 class ExportBody(Body):
     """Why a user is exported, and whether with the conversations. The body may be omitted."""
 

@@ -83,6 +83,7 @@ class AsyncUser:
     discard_conflict = _call(Memory.discard_conflict)
     audit = _list(Memory.audit)
     blame = _list(Memory.blame)
+    consolidate = _call(Memory.consolidate)
     apply_retention = _call(Memory.apply_retention)
     place_hold = _call(Memory.place_hold)
     release_hold = _call(Memory.release_hold)

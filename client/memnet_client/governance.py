@@ -37,6 +37,10 @@ class Governance(UserCalls):
 
         return page
 
+    def consolidate(self, *, dry_run: bool = False) -> Steps[Json]:
+        """Let statements that say the same become one; a dry run reports what would change."""
+        return (yield from _body(requests.consolidate_documents(self.root, dry_run=dry_run), self.retry))
+
     def apply_retention(self, *, as_of: str | None = None, dry_run: bool = False) -> Steps[Json]:
         """Delete what is past its retention period; a dry run counts it."""
         return (yield from _body(requests.apply_retention(self.root, as_of=as_of, dry_run=dry_run), self.retry))

@@ -258,6 +258,11 @@ def get_blame(root: str, namespace: str, path: str, **asked: str | None) -> Requ
     return _get("get_blame", _document(root, namespace, path, "blame"), **asked)
 
 
+def consolidate_documents(root: str, *, dry_run: bool) -> Request:
+    """Consolidate a user's documents."""
+    return Request("consolidate_documents", "POST", f"{root}/documents:consolidate", body={"dry_run": dry_run})
+
+
 def apply_retention(root: str, *, as_of: str | None, dry_run: bool) -> Request:
     """Apply retention to a user."""
     return Request("apply_retention", "POST", f"{root}/retention:apply", body=_given(as_of=as_of, dry_run=dry_run))

@@ -26,7 +26,7 @@ from memnet.domain.upkeep.consolidation import (
     plan_consolidation,
     texts_of_content,
 )
-from memnet.domain.upkeep.maintenance import EntryAction, profiles_maintaining
+from memnet.domain.upkeep.maintenance import EntryAction, Step, profiles_maintaining
 from memnet.domain.upkeep.merged_text import MAX_JOINTS, SCHEMA, SCHEMA_NAME, compose, is_usable, read_output
 from memnet.domain.upkeep.near_statements import Vectors
 from memnet.operations.replay.metered_models import MeteredModels
@@ -71,6 +71,17 @@ class ConsolidatedDocument:
     key: DocumentKey
     result: MaintenanceResult
 
+    id_fields: Mapping[str, str]
+    """By section, the member with the id of its statements."""
+
+    def steps(self) -> Sequence[tuple[Step, str, str]]:
+        """Return each step with the id of its statement, and of the one that stays or of the pending item."""
+        steps = () if self.result.plan is None else self.result.plan.steps
+        return [(step, str(step.entry[self.id_fields[step.section]]), self._into(step)) for step in steps]
+
+    def _into(self, step: Step) -> str:
+        return str(step.into["id" if step.action is EntryAction.PROPOSED else self.id_fields[step.section]])
+
 
 async def consolidate_documents(
     scope: UserScope, service: Service, *, actor: Actor, dry_run: bool = False
@@ -83,7 +94,12 @@ async def consolidate_documents(
     async for row in rows(partial(service.documents.list, scope, "")):
         if not row.summary.deleted:
             results = await consolidate_document(row.key, service, actor=actor, dry_run=dry_run)
-            found += [ConsolidatedDocument(row.key, result) for result in results]
+            fields = {
+                rule.section: rule.id_field
+                for rules in profiles_maintaining(service.catalog, row.key)
+                for rule in consolidating(rules)
+            }
+            found += [ConsolidatedDocument(row.key, result, fields) for result in results]
     return found
 
 

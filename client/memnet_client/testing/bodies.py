@@ -35,6 +35,7 @@ SHAPES = {
     "entity=text cursor=text",
     "search_turns": "profile_id:text query=text conversation_id=text speaker=text from=text to=text top_k=number "
     "cursor=text",
+    "consolidate_documents": "dry_run=flag",
     "apply_retention": "as_of=text dry_run=flag",
     "export_user": "include_conversations=flag reason=text",
     "place_hold": "reason:text",
@@ -46,7 +47,7 @@ WITH_SOURCE = frozenset({"patch_document", "replace_document", "confirm_pending"
 """The operations whose evidence, if it is sent, must name a source."""
 SOURCES = ("conversation_id", "message_ids", "snapshot_uri", "event_id")
 """The members of evidence that name a source or, signed in, the person."""
-OPTIONAL = frozenset({"discard_conflict", "apply_retention", "export_user"})
+OPTIONAL = frozenset({"discard_conflict", "consolidate_documents", "apply_retention", "export_user"})
 """The operations whose body may be missing."""
 _WITHIN = {
     ("replace_document", "document"): "schema_id:text schema_version:text content:any",

@@ -144,6 +144,11 @@ def counts(memory: UserMemory) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def consolidate_documents(call: Call) -> Answer:
+    """Report no document. The fake runs no upkeep."""
+    return Answer({"dry_run": bool((call.body or {}).get("dry_run")), "documents": []})
+
+
 def apply_retention(call: Call) -> Answer:
     """Count what is stored. The fake removes nothing."""
     body = call.body or {}

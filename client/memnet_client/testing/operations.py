@@ -101,6 +101,7 @@ OPERATIONS = [
     _operation("GET", USER + "/conflicts", conflicts.list_conflicts, P, A),
     _operation("POST", USER + "/conflicts/{conflict_id}:retry", conflicts.retry_conflict, P, A),
     _operation("POST", USER + "/conflicts/{conflict_id}:discard", conflicts.discard_conflict, A),
+    _operation("POST", USER + "/documents:consolidate", governance.consolidate_documents, P, A),
     _operation("POST", USER + "/retention:apply", governance.apply_retention, A),
     _operation("PUT", USER + "/legal-hold", governance.place_hold, A),
     _operation("DELETE", USER + "/legal-hold", governance.release_hold, A),

@@ -42,6 +42,7 @@ ROLES: Mapping[str, frozenset[Role]] = MappingProxyType(
         "assemble_context": frozenset({Role.READ, Role.ADMIN}),
         "recall": frozenset({Role.READ, Role.ADMIN}),
         "patch_document": frozenset({Role.WRITE, Role.REPLAY, Role.ADMIN}),
+        "consolidate_documents": frozenset({Role.REPLAY, Role.ADMIN}),
         "replace_document": frozenset({Role.ADMIN}),
         "delete_document": frozenset({Role.ADMIN}),
         "list_audit": frozenset({Role.ADMIN, Role.AUDIT}),

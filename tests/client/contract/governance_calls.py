@@ -186,6 +186,16 @@ def list_audit(side: Side) -> None:
         list(maya.audit())
 
 
+def consolidate_documents(side: Side) -> None:
+    """Report what would become one: nothing in a document without such rules."""
+    maya = side.user(*OPERATOR)
+    maya.append("user_dynamic", "/preferences", "Answer briefly.")
+    assert maya.consolidate(dry_run=True) == {"dry_run": True, "documents": []}
+    assert maya.consolidate() == {"dry_run": False, "documents": []}
+    with pytest.raises(errors.RoleRequired):
+        side.user().consolidate()
+
+
 def apply_retention(side: Side) -> None:
     """Count what retention would delete, and delete nothing."""
     maya = side.user(*OPERATOR)

@@ -79,6 +79,8 @@ def test_one_whose_evidence_would_change_what_held_before_is_left_open() -> None
     assert made is not None
     assert list(made.closed) == [3]
     assert absorb([porto, lisbon, early], 1, [2], RULE, at=AT) is None
+    between = statement("b", "In Lisbon.", "z", "Lisbon", 7)
+    assert absorb([porto, lisbon, between], 1, [2], RULE, at=AT) is None
 
 
 def test_folding_again_changes_nothing() -> None:
