@@ -25,7 +25,8 @@ class WaitingRow(BaseModel):
     """What waits for a person, of one kind and one user."""
 
     kind: WaitingKind = Field(
-        description="pending: items to confirm. conflict: open conflicts. failed_replay: replays that were given up. "
+        description="pending: items to confirm. question: those of them that the tenant decides. conflict: open "
+        "conflicts. failed_replay: replays that were given up. "
         "erasure: an erasure that runs, or that a legal hold has prevented. dead_letter: a job whose record cannot be "
         "read."
     )

@@ -111,6 +111,7 @@ OPERATIONS = [
     _operation("POST", USER + "/export", subject_requests.export_user, A),
     _operation("POST", USER + "/audit:verify", subject_requests.verify_audit, A, H),
     _operation("GET", TENANT + "/waiting", waiting.list_waiting, A, H),
+    _operation("GET", TENANT + "/pending", pending.list_tenant_pending, A, H),
     _operation("PUT", TENANT + "/legal-hold", governance.place_hold, A, name="place_tenant_hold"),
     _operation("DELETE", TENANT + "/legal-hold", governance.release_hold, A, name="release_tenant_hold"),
     _operation("GET", TENANT + "/legal-hold", governance.get_hold, A, name="get_tenant_hold"),

@@ -125,7 +125,7 @@ def _are_among(found: list[Json], entries: list[Json], rule: SectionUpkeep) -> b
 
 
 def _reopened(entry: Json, rule: SectionUpkeep) -> Json:
-    """Return a closed statement that names the entry after it as it was before; any other entry unchanged."""
+    """Return a closed statement that names the entry after it as an open one; any other one unchanged."""
     statements = rule.statements
     if statements is None or not isinstance(entry, dict) or entry.get(statements.replaced_field) is None:
         return entry
