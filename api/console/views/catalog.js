@@ -61,6 +61,7 @@ function panel(profile, showSchema) {
     { class: "panel", "aria-label": `Profile ${profile.profile_id}` },
     el("h2", {}, profile.profile_id, " ", el("span", { class: "muted" }, profile.version)),
     facts([
+      ["Extends", profile.extends ?? null],
       ["Durable facts require", `confidence ${rules.min_confidence_for_durable_fact}`],
       ["Replays apply from", `confidence ${rules.min_confidence_for_auto_apply}`],
       ["Trimming starts at", `${percent(profile.upkeep_fill)} of a limit`],
