@@ -1,6 +1,6 @@
 """Read profiles/, schemas/, prompts/, cues/, rankers/ and migrations/ into one frozen Catalog, or report every fault.
 
-profiles/<profile_id>.json
+profiles/<profile_id>.json                     with `extends`, joined with its base
 profiles/released.json                         {"<profile_id>/<version>": SHA-256}: what must not change
 schemas/<schema_id>/<version>.json             a JSON Schema, Draft 2020-12
 schemas/<schema_id>/<version>.examples.json    {"valid": [...], "invalid": [...]}: contents it must accept or refuse
@@ -35,8 +35,6 @@ from memnet.catalog_files import CatalogError as CatalogError
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.cue_set import CueFile, CueSet, check_cues
 from memnet.domain.catalog.migration_model import Migration
-from memnet.domain.catalog.profile import Profile
-from memnet.domain.catalog.profile_check import check_profile
 from memnet.domain.catalog.prompt import Prompt, read_prompt
 from memnet.domain.catalog.ranker import Ranker, RankerFile, check_default_ranker, check_named_rankers, check_ranker
 from memnet.domain.catalog.retention_policy import Ceilings
@@ -52,10 +50,10 @@ from memnet.domain.catalog.schema import (
     schema_uri,
 )
 from memnet.domain.catalog.turn_check import check_turns
-from memnet.domain.core.canonical_json import parse
 from memnet.domain.core.scope import SEGMENT, Json
 from memnet.domain.core.violations import Problem
 from memnet.domain.governance.migration_check import check_migration, check_migration_examples, check_unambiguous
+from memnet.profile_files import read_profiles
 
 CUES = Path(__file__).parents[1] / "cues"
 """The cues that ship."""
@@ -92,15 +90,14 @@ def load_catalog(
     rankers, faulty = _read_rankers(reading, rankers_dir)
     reading.report(rankers_dir, *check_default_ranker(rankers.keys() | faulty))
     named = CatalogNames(prompts.keys() | unreadable, {key: found.forms for key, found in cues.items()}, broken)
-    profiles = _read_profiles(reading, profiles_dir, schemas, unusable, named)
+    files = read_profiles(reading, profiles_dir, schemas, unusable, named)
     migrations = {} if migrations_dir is None else _read_migrations(reading, migrations_dir, schemas)
     ceilings = Ceilings() if retention_file is None else _read_ceilings(reading, retention_file)
-    for profile in profiles.values():
-        rules = (*check_rules(profile, ceilings), *check_turns(profile, profiles))
-        found = (*rules, *check_named_rankers(profile, rankers.keys() | faulty))
-        reading.report(profiles_dir / f"{profile.profile_id}.json", *found)
+    for profile in files.profiles.values():
+        rules = (*check_rules(profile, ceilings), *check_turns(profile, files.profiles))
+        files.report(profile, *rules, *check_named_rankers(profile, rankers.keys() | faulty))
     reading.stop()
-    return Catalog(profiles, schemas, prompts, migrations, ceilings, cues, rankers)
+    return Catalog(files.profiles, schemas, prompts, migrations, ceilings, cues, rankers)
 
 
 def load_schemas(schemas_dir: Path, find_faults: FindFaults = no_faults) -> Mapping[SchemaKey, Schema]:
@@ -142,34 +139,6 @@ def _checked(read: Callable[[Reading], T], find_faults: FindFaults = no_faults) 
     found = read(reading)
     reading.stop()
     return found
-
-
-def _read_profiles(
-    reading: Reading,
-    directory: Path,
-    schemas: Mapping[SchemaKey, Schema],
-    unusable: frozenset[SchemaKey],
-    named: CatalogNames,
-) -> dict[str, Profile]:
-    profiles: dict[str, Profile] = {}
-    files = [path for path in reading.files(directory) if path.name != RELEASED]
-    if directory.is_dir() and not files:
-        reading.report(directory, Problem("", "holds no profile"))
-    for path in files:
-        profile = read_part(reading, path, Profile, "profile")
-        if profile is None:
-            continue
-        if profile.profile_id != path.stem:
-            reason = f'must be "{path.stem}", as the file\'s name says'
-            remedy = f"write that id, or rename the file to {profile.profile_id}.json"
-            reading.report(path, Problem("/profile_id", reason, remedy))
-        reading.report(path, *check_profile(profile, schemas, named, unusable))
-        reading.report_texts(path, parse(profile.text))
-        profiles[profile.profile_id] = profile
-    digests = {f"{profile.profile_id}/{profile.version}": profile.sha256 for profile in profiles.values()}
-    released = read_digests(reading, directory)
-    reading.report(directory / RELEASED, *check_released(released, digests, kind="profile", stays=False))
-    return profiles
 
 
 def _read_ceilings(reading: Reading, path: Path) -> Ceilings:

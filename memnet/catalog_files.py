@@ -95,8 +95,11 @@ P = TypeVar("P", bound=ProfilePart)
 def read_part(reading: Reading, path: Path, model: type[P], noun: str) -> P | None:
     """Return the content of a file, or None (reported); `noun` names it in the problems."""
     body = reading.json(path)
-    if body is None:
-        return None
+    return None if body is None else part_of(reading, path, body, model, noun)
+
+
+def part_of(reading: Reading, path: Path, body: Json, model: type[P], noun: str) -> P | None:
+    """Return the content of a file that was parsed, or None (reported)."""
     try:
         # From JSON text, because only there does a strict model take an array for a tuple.
         return model.model_validate_json(canonical(body))

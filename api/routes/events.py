@@ -68,7 +68,11 @@ async def list_(call: UserCall) -> Response:
     errors={E.INVALID_CURSOR, E.SEARCH_UNAVAILABLE},
 )
 async def search(call: UserCall, body: SearchBody) -> Response:
-    """Search a user's events by words, by meaning if embeddings are configured, and by filters."""
+    """Search a user's events by words, by meaning if embeddings are configured, and by filters.
+
+    A search with a query finds each stored event at once. Without one it lists what the index has, newest first: an
+    event that was stored a few seconds ago may be absent.
+    """
     found = await search_events(body.event_query(call.scope), cursor=body.cursor, service=call.service)
     events = [event.members() for event in found.items]
     return json_response({"events": events, "next_cursor": found.next_cursor, "mode": found.mode})

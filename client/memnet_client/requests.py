@@ -304,9 +304,6 @@ def verify_audit(root: str) -> Request:
     return Request("verify_audit", "POST", f"{root}/audit:verify")
 
 
-# --- tenants
-
-
 def list_users(root: str, *, prefix: str | None, cursor: str | None) -> Request:
     """List users."""
     return _get("list_users", f"{root}/users", prefix=prefix, cursor=cursor)
@@ -315,6 +312,11 @@ def list_users(root: str, *, prefix: str | None, cursor: str | None) -> Request:
 def list_waiting(root: str, *, kind: str | None, cursor: str | None) -> Request:
     """List what waits for a person."""
     return _get("list_waiting", f"{root}/waiting", kind=kind, cursor=cursor)
+
+
+def list_tenant_pending(root: str, *, cursor: str | None) -> Request:
+    """List the questions that the tenant decides."""
+    return _get("list_tenant_pending", f"{root}/pending", decides="tenant", cursor=cursor)
 
 
 def place_tenant_hold(root: str, *, reason: str) -> Request:

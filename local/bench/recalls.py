@@ -38,7 +38,8 @@ def compare_recalls(session: Session, plan: Plan) -> list[dict[str, Any]]:
             samples.baseline[RECALL.side, (RECALL.against, clients, pause)] += session.stock.ask(
                 "measure", name=RECALL.against, users=users, clients=clients, count=count, pause=pause
             )
-    return [row(RECALL, clients, pause, samples) for _, clients, pause in cases]
+    degraded = session.service.ask("degraded")
+    return [{**row(RECALL, clients, pause, samples), "degraded": degraded} for _, clients, pause in cases]
 
 
 def _reconcile(session: Session) -> None:

@@ -49,6 +49,8 @@ def _show_comparisons(rows: list[dict[str, Any]], console: Console) -> None:
             _calls(row["storage_calls"]),
         )
     console.print(table)
+    for degraded in {row["degraded"] for row in rows if "degraded" in row}:
+        console.print(f"Recalls that lacked something when their time was up: {degraded}.")
 
 
 def _target(ratio: Mapping[str, float], targets: Mapping[str, float | None]) -> str:

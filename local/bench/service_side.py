@@ -29,6 +29,7 @@ class ServiceSide:
         self._events = 0
         self._submissions = 0
         self._recalls = 0
+        self._degraded = 0
 
     async def seed(self, users: Sequence[str], bindings: Sequence[str], chars: int, changes: int) -> None:
         """Create every user's documents of about `chars` characters, and change the first binding's so many times."""
@@ -149,11 +150,16 @@ class ServiceSide:
         async def recall(user: str) -> None:
             self._recalls += 1
             body = recall_subject.recall_body(self._recalls)
-            await connection.call("POST", recall_subject.recall_url(user), body=body, expect=200)
+            answer = await connection.call("POST", recall_subject.recall_url(user), body=body, expect=200)
+            self._degraded += bool(json.loads(answer)["degraded"])
 
         calls = {"get": get, "patch": patch, "assemble": assemble, "search": search, "write_event": write_event}
         calls |= {"turn": store_turn, "snapshot": store_snapshot, "recall": recall}
         return calls[name]
+
+    async def degraded(self) -> int:
+        """Return how many recalls so far lacked something."""
+        return self._degraded
 
     def _next_name(self, kind: str) -> str:
         self._submissions += 1

@@ -26,6 +26,7 @@ from memnet.stores.key_ring import KeyRing, Vault, read_data_keys
 from memnet.stores.legal_holds import HoldStore
 from memnet.stores.segment_writer import SegmentWriter
 from memnet.stores.turn_marks import TurnMarks
+from memnet.stores.unsealed_turns import Unsealed
 from memnet.stores.upkeep_marks import UpkeepMarks
 from memnet.stores.usage import UsageCounter
 from memnet.stores.user_blobs import UserStorage

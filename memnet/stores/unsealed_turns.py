@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from memnet.domain.core.scope import UserScope
+from memnet.domain.recall.candidate import Candidate
 from memnet.domain.replay.searchable_turn import SearchableTurn
 
 LIFETIME: Final = timedelta(seconds=60)
@@ -23,11 +24,16 @@ _COPIES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Unsealed:
+    """A message, sealed and read."""
+
     data: bytes
     key_id: str
+    """Of the data key that unsealed it."""
     turn: SearchableTurn
+    candidate: Candidate
     since: datetime
+    """When it was unsealed."""
 
 
 class UnsealedTurns:
@@ -37,22 +43,21 @@ class UnsealedTurns:
         self._max_bytes = max_bytes
         self._lifetime = lifetime
         self._bytes = 0
-        self._known: OrderedDict[tuple[UserScope, str], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[UserScope, str], Unsealed] = OrderedDict()
         """By user and key of the index, the oldest first."""
 
-    def find(
-        self, scope: UserScope, sealed: Mapping[str, bytes], now: datetime
-    ) -> Mapping[str, tuple[str, SearchableTurn]]:
-        """Return, by their keys, those of the sealed messages that are known, each with the id of its data key."""
+    def find(self, scope: UserScope, sealed: Mapping[str, bytes], now: datetime) -> Mapping[str, Unsealed]:
+        """Return, by their keys, those of the sealed messages that are known."""
         self._expire(now)
-        known = ((key, self._known.get((scope, key)), data) for key, data in sealed.items())
-        return {key: (one.key_id, one.turn) for key, one, data in known if one is not None and one.data == data}
+        known = ((self._known.get((scope, key)), key, data) for key, data in sealed.items())
+        return {key: one for one, key, data in known if one is not None and one.data == data}
 
-    def remember(self, key: str, data: bytes, key_id: str, turn: SearchableTurn, now: datetime) -> None:
-        """Keep the message that was sealed as `data`."""
-        self._drop((turn.scope, key))
-        self._known[turn.scope, key] = _Known(data, key_id, turn, now)
-        self._bytes += _weight(data)
+    def remember(self, key: str, one: Unsealed) -> None:
+        """Keep the message with this key, instead of an earlier version."""
+        place = (one.turn.scope, key)
+        self._drop(place)
+        self._known[place] = one
+        self._bytes += _weight(one.data)
         while self._bytes > self._max_bytes:
             self._drop(next(iter(self._known)))
 

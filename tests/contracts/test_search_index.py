@@ -16,6 +16,7 @@ from memnet.adapters.azure.search_index import SearchEventIndex, open_search
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.events.event_search import EventQuery, IndexDocument
 from memnet.domain.events.index_layout import IndexVersion
+from memnet.domain.recall.recall_query import RecallQuery
 from tests.contracts.scripted_server import CLOSE, HANG, ScriptedServer, answer, scripted_server
 from tests.domain.event_samples import SCOPE, stored_event
 
@@ -204,6 +205,20 @@ async def test_one_request_is_one_search_unless_equals_stand_at_the_cut() -> Non
     ):
         assert [hit.key for hit in (await index.search(NAME, QUERY, None)).items] == ["c", "a"]
         assert orjson.loads(server.asked[1][2])["orderby"] == "search.score() desc,id asc"
+
+
+async def test_a_recall_leaves_out_the_equals_at_the_cut_unless_too_little_is_left() -> None:
+    recalled = RecallQuery(scope=QUERY.scope, text="latency", profiles=(), top=2)
+    async with connected(found(("c", 3.0), ("b", 2.0), ("d", 2.0))) as (index, server):
+        hits = await index.search(NAME, recalled, None)
+        assert ([hit.key for hit in hits.items], hits.more) == (["c"], True)
+        assert len(server.asked) == 1
+    async with connected(found(("c", 2.0), ("b", 2.0), ("d", 2.0)), found(("a", 2.0), ("b", 2.0), ("c", 2.0))) as (
+        index,
+        server,
+    ):
+        assert [hit.key for hit in (await index.search(NAME, recalled, None)).items] == ["a", "b"]
+        assert len(server.asked) == 2
 
 
 async def test_an_answer_that_was_cut_short_is_read_to_its_end() -> None:

@@ -114,8 +114,11 @@ class SearchEventIndex:
             return _hits(await self._search(name, ordered), query)
         found = _settled(await self._search(name, body))
         # Results of equal score come in the order of indexing, which a rebuild changes. Ordering makes the service sort
-        # all results, so it is requested only when the page would end between equals.
+        # all results, so it is requested only when the page would end between equals that cannot be left out.
         if len(found) > query.top and found[-1].score == found[-2].score:
+            better = [hit for hit in found if hit.score > found[-1].score]
+            if not query.has_pages and 2 * len(better) >= query.top:
+                return Hits(better, more=True)
             found = await self._search(name, ordered)
         return _hits(found, query)
 

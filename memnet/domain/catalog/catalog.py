@@ -110,6 +110,11 @@ class Catalog:
         """Whether `actor` may see a profile: its principals, administrators, auditors. Raises ProfileNotFound."""
         return bool({Role.ADMIN, Role.AUDIT} & actor.roles) or self.profile(profile_id).admits(actor.principal)
 
+    def inherits(self, profile: Profile, binding_id: str) -> bool:
+        """Whether a binding of the profile is one of its base, whose rules for the document it has."""
+        base = None if profile.extends is None else self.profiles.get(profile.extends)
+        return base is not None and base.binding(binding_id) is not None
+
     def schema(self, schema_id: str, version: str) -> Schema:
         """Return a schema version. Raises KeyError, but not for that of a binding."""
         return self.schemas[schema_id, version]

@@ -9,6 +9,8 @@ from memnet.domain.catalog.retention_policy import Kind, RetentionPolicy
 def explain(profile: Profile, retention: RetentionPolicy) -> Iterator[str]:
     """Yield about ten sentences on the profile; `retention` has the limits of the organisation."""
     yield _principals(profile)
+    if profile.extends is not None:
+        yield f"It extends {profile.extends}, whose rules for its own documents apply unchanged."
     yield from _reading(profile)
     yield from _writing(profile)
     yield from _confirming(profile)
@@ -97,6 +99,11 @@ def _extraction(profile: Profile) -> Iterator[str]:
         f"{rules.prompt_version}; it proposes at most {rules.max_patches} patches, with confidence up to "
         f"{rules.max_confidence}."
     )
+    for binding_id, own in rules.prompts.items():
+        yield (
+            f"About {binding_id} the model is asked in a call of its own, with prompt {own.prompt_id} "
+            f"{own.prompt_version}."
+        )
     if rules.judge is not None:
         yield (
             f"A proposal that resembles open entries is compared with them by the model with prompt "

@@ -87,6 +87,8 @@ class Profile(CatalogFile):
 
     profile_id: Identifier
     version: Identifier = "1.0.0"
+    extends: Identifier | None = None
+    """The base. A profile of the catalog is joined with it already; the name says from where it is."""
     document_bindings: Annotated[tuple[Binding, ...], Field(min_length=1)]
     writable_path_rules: dict[str, tuple[Pointer, ...]] = Field(default_factory=dict)
     denied_fields: tuple[DeniedField, ...] = ()

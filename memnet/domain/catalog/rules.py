@@ -114,12 +114,21 @@ class JudgeRules(ProfilePart):
     top: Annotated[int, Field(ge=1, le=20)] = 8
 
 
+class PromptName(ProfilePart):
+    """One version of a prompt: `prompts/<prompt_id>/<version>.md`."""
+
+    prompt_id: Identifier
+    prompt_version: Identifier
+
+
 class ExtractionRules(ProfilePart):
     """The rules of replays. Without them a replay writes an event and no patch.
 
     `max_confidence` caps the confidence of a model. `items` has templates for new entries by binding and section, with
     the placeholders $id, $text, $confidence, $evidence, $time, $date and $topic. A member with $said is filled by the
     proposal. `cue_sets` are tried in order.
+    `prompts`: by binding, the prompt of a call of its own, which gets this document only; documents with the same
+    prompt share a call.
     """
 
     prompt_id: Identifier
@@ -130,6 +139,7 @@ class ExtractionRules(ProfilePart):
     cues: tuple[TriggerPhrase, ...] = ()
     cue_sets: tuple[CueSetName, ...] = (CueSetName(language="en", version="1.0.0"),)
     judge: JudgeRules | None = None
+    prompts: dict[str, PromptName] = Field(default_factory=dict)
 
 
 Share = Annotated[float, Field(gt=0, le=1)]

@@ -59,6 +59,11 @@ def check_extraction(profile: Profile, schemas: Mapping[str, Schema], named: Cat
     yield from check_prompt("/extraction", rules.prompt_id, rules.prompt_version, named.prompts)
     if rules.judge is not None:
         yield from check_prompt("/extraction/judge", rules.judge.prompt_id, rules.judge.prompt_version, named.prompts)
+    for binding_id, own in rules.prompts.items():
+        at = pointer_text(["extraction", "prompts", binding_id])
+        yield from check_prompt(at, own.prompt_id, own.prompt_version, named.prompts)
+        if profile.binding(binding_id) is None:
+            yield Problem(at, f"{binding_id} is no binding of the profile", "remove it, or name one of the bindings")
     yield from _check_cues(rules, named)
     yield from _check_confidence(profile, rules)
     for binding_id, sections in rules.items.items():

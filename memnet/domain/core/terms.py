@@ -4,6 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memnet.domain.core.words import plain_words, words
 
 
@@ -25,6 +28,11 @@ class Terms:
     def counts(self) -> Mapping[str, int]:
         """How often each of these words occurs."""
         return dict(Counter(self.words))
+
+    @cached_property
+    def hashes(self) -> NDArray[np.int64]:
+        """The hashes of the different words, of this process alone."""
+        return np.fromiter(map(hash, self.counts), dtype=np.int64, count=len(self.counts))
 
     @cached_property
     def head(self) -> tuple[str, ...]:

@@ -27,8 +27,8 @@ from memnet.domain.documents.statement import (
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_source import evidence_with
 
-ROOM: Final = len(b',"also":[],')
-"""Bytes that an item of evidence takes at most, besides its own."""
+ROOM: Final = len(b'"also":[],')
+"""Bytes that the list of further items of evidence takes at most, besides the items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +122,10 @@ def _items(kept: Entry, others: Sequence[Entry], rule: SectionUpkeep) -> list[En
     details = details_of(kept, rule)
     own = {canonical(one.item): _item(one, details) for one in observations_of(kept, rule) if one.item is not None}
     rows = zip_longest(*([one for one in observations_of(other, rule)[::-1] if one.item] for other in others))
-    found, size = dict(own), len(canonical(evidence_with([*own.values()]))) if own else 0
+    found, size = dict(own), ROOM + (len(canonical(evidence_with([*own.values()]))) if own else 0)
     for one in (one for row in rows for one in row if one is not None):
         item, key = _item(one, details), canonical(one.item)
-        # The brackets and the name of the list of further items are counted once too often, never too rarely.
-        longer = size + len(canonical(item)) + ROOM
+        longer = size + len(canonical(item)) + len(b",")
         if key not in found and longer <= MAX_EVIDENCE_BYTES:
             found[key], size = item, longer
     return list(found.values())

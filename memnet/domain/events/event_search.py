@@ -84,6 +84,10 @@ class IndexQuery(Protocol):
     def after(self) -> "Place | None":
         """Where an earlier page ended."""
 
+    @property
+    def has_pages(self) -> bool:
+        """Whether the page must end at the same result each time; else results equal to the last one may be absent."""
+
     def wanted(self) -> "Wanted":
         """Return the kinds that are searched, each with the fields that must have one of these values."""
 
@@ -128,6 +132,11 @@ class EventQuery:
     def after(self) -> Place | None:
         """Pages of events are counted."""
         return None
+
+    @property
+    def has_pages(self) -> bool:
+        """Return True: another page may follow."""
+        return True
 
     def wanted(self) -> "Wanted":
         """Return events alone, and the fields that must have one of these values."""

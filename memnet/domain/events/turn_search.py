@@ -37,6 +37,11 @@ class TurnQuery:
         """The words by which the index is searched."""
         return None if self.text is None else searched_words(self.text)
 
+    @property
+    def has_pages(self) -> bool:
+        """Return True: another page may follow."""
+        return True
+
     def wanted(self) -> Wanted:
         """Return messages alone, and the fields that must have one of these values."""
         named = {"conversation_id": self.conversation_id, "speaker": self.speaker}

@@ -83,10 +83,8 @@ class Candidate:
     """Its meaning; None: not known in this recall."""
     terms: Terms = field(default=_UNREAD, compare=False, repr=False)
     """The words by which it is ranked, which a copy keeps."""
-    found_by_words: float | None = None
-    """The score of the index for the words of the question; None: not found by them."""
     found_by_meaning: float | None = None
-    """The similarity that the index returned for the vector of the question."""
+    """The similarity that the index returned for the vector of the question, if this one has no vector."""
 
     def __post_init__(self) -> None:
         """Take the words of `searched`, unless they are known."""

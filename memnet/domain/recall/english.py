@@ -6,6 +6,8 @@ In another language these words count as any other, and nothing is recognised as
 import re
 from typing import Final
 
+from memnet.domain.core.words import plain_words, words
+
 _GREETINGS: Final = """
     hey hi hello wow thanks thank great cool nice awesome good glad sounds amazing sorry yeah yes yep yup sure ok okay
     oh haha lol bye definitely absolutely really totally exactly
@@ -50,5 +52,17 @@ _ASKING: Final = """
 """
 ASKING: Final = frozenset(_ASKING.split())
 """Words that ask, and say nothing of what is asked for."""
+_NEGATIONS: Final = frozenset({"no", "not", "nor", "t"})
+"""Common words that turn a sentence into its opposite; the last one is the end of "don't"."""
 NAME: Final = re.compile(r"(?<=[\w,;:]\s)[\"'\u201c]?([A-Z][a-z]+)")
 """A capitalised word that does not begin the sentence: in English a name."""
+
+
+def says(text: str, other: str) -> bool:
+    """Return whether a text has every word of another one that is not common, and its negations."""
+    wanted = _telling(other)
+    return bool(wanted) and wanted <= _telling(text)
+
+
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(words(text)) | _NEGATIONS.intersection(plain_words(text))

@@ -1,11 +1,8 @@
 """The measures of candidates for a question: an array by the name of each, in the order of the candidates. Pure."""
 
-import math
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +22,7 @@ SPEAKER, DATE, NEIGHBOUR, SESSION = 0.3, 0.1, 0.2, 0.3
 """What `combined` adds to the score by words and meaning, and how many of a session count."""
 BEST = 3
 SMALLEST = 1e-9
-_GREETINGS = frozenset(map(stem, GREETINGS))
+_GREETINGS = np.array([hash(stem(word)) for word in GREETINGS], dtype=np.int64)
 _ROLES = frozenset({"user", "assistant", "system", "tool", "developer", "function"})
 
 
@@ -112,13 +109,16 @@ def by_time(candidates: Sequence[Candidate], asked: str) -> Array:
 
 def information(said: Sequence[Terms]) -> Array:
     """Return how much each says: the root of the rarity of its words without greetings, 1 for the richest 5 %."""
-    holders = Counter(chain.from_iterable(text.counts for text in said))
     total = len(said)
-    rarities = [math.log(1 + (total - n + 0.5) / (n + 0.5)) for n in range(total + 1)]
-    rare = {word: rarities[n] for word, n in holders.items()}
-    rare |= dict.fromkeys(_GREETINGS & rare.keys(), 0.0)
-    rich = np.sqrt(np.array([math.fsum(map(rare.__getitem__, text.counts)) for text in said]))
-    most = np.percentile(rich, 95) if len(rich) else 0.0
+    words, which, holders = np.unique(
+        np.concatenate([np.zeros(0, dtype=np.int64), *(text.hashes for text in said)]),
+        return_inverse=True,
+        return_counts=True,
+    )
+    rare = np.where(np.isin(words, _GREETINGS), 0.0, np.log(1 + (total - holders + 0.5) / (holders + 0.5)))
+    of = np.repeat(np.arange(total), [len(text.counts) for text in said])
+    rich = np.sqrt(np.bincount(of, rare[which], minlength=total))
+    most = np.percentile(rich, 95) if total else 0.0
     return np.minimum(1.0, rich / most) if most > 0 else np.zeros(total)
 
 

@@ -4,7 +4,7 @@ Two candidates that bear a name are linked by it; no link is stored. Names are c
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from memnet.domain.core.words import words
 from memnet.domain.recall.candidate import Candidate, CandidateKind
@@ -12,6 +12,7 @@ from memnet.domain.recall.candidate import Candidate, CandidateKind
 Name = tuple[str, ...]
 LONGEST = 4
 """A value of more words is a description and no name."""
+_NONE: frozenset[Name] = frozenset()
 
 
 def name_of(text: str | None) -> Name:
@@ -26,8 +27,10 @@ def names_of(candidates: Sequence[Candidate]) -> Mapping[str, frozenset[Name]]:
     those that its value contains; an event or a turn those that its text contains.
     """
     said = {one.key: _said(one) for one in candidates}
-    own = {one.key: frozenset(_own(one, said[one.key])) for one in candidates}
+    own = {one.key: _own(one, said[one.key]) for one in candidates}
     known = set[Name]().union(*own.values())
+    if not known:
+        return {}
     lengths: dict[str, set[int]] = defaultdict(set)
     for name in known:
         lengths[name[0]].add(len(name))
@@ -45,9 +48,11 @@ def _said(candidate: Candidate) -> Name:
     return name_of(candidate.text) if candidate.attributes else candidate.terms.words
 
 
-def _own(candidate: Candidate, said: Name) -> Iterator[Name]:
+def _own(candidate: Candidate, said: Name) -> frozenset[Name]:
     value = said if candidate.kind is CandidateKind.ENTRY and len(said) <= LONGEST else ()
-    yield from (name for name in (name_of(candidate.subject), value, *map(name_of, candidate.entities)) if name)
+    if not value and not candidate.subject and not candidate.entities:
+        return _NONE
+    return frozenset(filter(None, (name_of(candidate.subject), value, *map(name_of, candidate.entities))))
 
 
 def _within(said: Name, lengths: Mapping[str, Collection[int]]) -> set[Name]:

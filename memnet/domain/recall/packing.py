@@ -1,5 +1,6 @@
 """Write what was recalled as text for a model: whole results, best first, as many as the tokens allow."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +26,7 @@ from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.history.statements import EntryState
 from memnet.domain.recall.candidate import Candidate, CandidateKind, EntryPlace
+from memnet.domain.recall.english import says
 from memnet.domain.recall.ranking import Group, LeftOut, Ranking, Scored
 from memnet.domain.recall.recalled import RecallText
 
@@ -32,6 +34,8 @@ BUDGET: Final = "budget"
 """Why a result is left out that does not fit."""
 LIMIT: Final = "limit"
 """Why a result is left out when there are as many as were asked for."""
+REPEATED: Final = "repeated"
+"""Why a message is left out that an entry in the text cites and says."""
 UNDATED: Final = "Undated"
 
 Views = Mapping[tuple[str, str], View]
@@ -65,23 +69,30 @@ def pack(
 
     Each group has its share of the tokens and of `limit`, the most results. What it leaves spills to the next group,
     and what the last one leaves to those that did not fit before. Results are in the order of the ranking. The text
-    cites each by its number in them, from 1.
+    cites each by its number in them, from 1. A sentence is written once: an entry takes the place of the message that
+    it cites and says.
     """
     order = {(one.binding_id, one.section): number for number, one in enumerate(rendering)}
     groups = [list(_lines(number, group, views, order)) for number, group in enumerate(_groups(ranking))]
     size = partial(count, encoding=tokens)
     sheet = Sheet(format, size)
-    taken = _taken(groups, [group.share for group in ranking.groups], sheet, max_tokens, limit)
+    said = _said_by_entries([line for lines in groups for line in lines])
+    taken = _taken(groups, [group.share for group in ranking.groups], sheet, max_tokens, limit, said)
     ranks = {one.candidate.key: rank for rank, one in enumerate(ranking.ranked)}
     taken.sort(key=lambda line: ranks.get(line.key, len(ranks)))
-    while size(text := _text(taken, format)) > max_tokens:
+    while (used := size(text := _text(taken, format))) > max_tokens:
         taken.pop()
     written = {line.key for line in taken}
     wanted = {line.key: line.scored for lines in groups for line in lines}
+    repeated = {key for key, entry in said.items() if entry.key in written}
     reason = LIMIT if len(taken) == limit else BUDGET
-    left = [LeftOut(one.candidate, reason, one.score) for key, one in wanted.items() if key not in written]
+    left = [
+        LeftOut(one.candidate, REPEATED if key in repeated else reason, one.score)
+        for key, one in wanted.items()
+        if key not in written
+    ]
     earlier = [one for one in ranking.left_out if one.candidate.key not in wanted]
-    return RecallText(text, size(text), [line.scored for line in taken], [*earlier, *left])
+    return RecallText(text, used, [line.scored for line in taken], [*earlier, *left])
 
 
 def documents_of(ranking: Ranking, scope: UserScope) -> set[tuple[str, DocumentKey]]:
@@ -102,21 +113,53 @@ def _text(taken: Sequence[_Line], format: Format) -> str:
     return write([item for _, item in sorted(numbered, key=lambda one: one[0])], format) if taken else ""
 
 
+def _said_by_entries(lines: Sequence[_Line]) -> Mapping[str, _Line]:
+    """Return, by the keys of messages, the entries that cite them and say all that they say."""
+    citing: dict[tuple[str | None, str], list[_Line]] = defaultdict(list)
+    for line in lines:
+        one = line.scored.candidate
+        if one.kind is CandidateKind.ENTRY and one.state is not EntryState.WAITING:
+            for message_id in one.message_ids:
+                citing[one.conversation_id, message_id].append(line)
+    found: dict[str, _Line] = {}
+    for line in lines:
+        one = line.scored.candidate
+        if one.kind is CandidateKind.TURN:
+            cited = (
+                entry for message_id in one.message_ids for entry in citing.get((one.conversation_id, message_id), ())
+            )
+            entry = next((entry for entry in cited if says(entry.item.text, line.item.text)), None)
+            found |= {} if entry is None else {line.key: entry}
+    return found
+
+
 def _taken(
-    groups: Sequence[Sequence[_Line]], shares: Sequence[float], sheet: Sheet, max_tokens: int, limit: int | None
+    groups: Sequence[Sequence[_Line]],
+    shares: Sequence[float],
+    sheet: Sheet,
+    max_tokens: int,
+    limit: int | None,
+    said: Mapping[str, _Line],
 ) -> list[_Line]:
-    """Return the lines that fit, each result once."""
+    """Return the lines that fit, each result once. `said` are the entries that take the place of messages."""
     taken: dict[str, _Line] = {}
     room = places = 0.0
     most, whole = max_tokens - sheet.used, sum(shares) or 1.0
 
-    def fill(lines: Iterable[_Line]) -> None:
+    def take(line: _Line) -> None:
         nonlocal room, places
+        is_full = limit is not None and (places <= 0 or len(taken) >= limit)
+        if line.key not in taken and not is_full and (size := sheet.take(line.item, room)) is not None:
+            room, places = room - size, places - 1
+            taken[line.key] = line
+
+    def fill(lines: Iterable[_Line]) -> None:
         for line in lines:
-            is_full = limit is not None and (places <= 0 or len(taken) >= limit)
-            if line.key not in taken and not is_full and (size := sheet.take(line.item, room)) is not None:
-                room, places = room - size, places - 1
-                taken[line.key] = line
+            entry = said.get(line.key)
+            if entry is not None:
+                take(entry)
+            if entry is None or entry.key not in taken:
+                take(line)
 
     for lines, share in zip(groups, shares, strict=True):
         room, places = room + most * share / whole, places + (limit or 0) * share / whole

@@ -38,6 +38,11 @@ class RecallQuery:
         """A recall has no pages."""
         return None
 
+    @property
+    def has_pages(self) -> bool:
+        """Return False."""
+        return False
+
     def wanted(self) -> Wanted:
         """Return the kinds, each with the fields that must have one of these values."""
         turns: Wanted = {IndexKind.TURN: {"profile_id": self.profiles}} if self.profiles else {}

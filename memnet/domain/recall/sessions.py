@@ -1,8 +1,11 @@
 """The sessions of candidates: which were said together, and in which order."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,30 +57,24 @@ class Sessions:
 
 def sessions_of(candidates: Sequence[Candidate], gap: timedelta) -> Sessions:
     """Return the sessions: messages or events of one conversation without a gap in time. Entries are alone."""
-    of, previous, following = (np.full(len(candidates), -1, dtype=np.intp) for _ in range(3))
-    last: int | None = None
-    count = 0
-    for number in sorted(range(len(candidates)), key=lambda n: _order(candidates[n])):
-        if last is not None and _continues(candidates[last], candidates[number], gap):
-            of[number] = of[last]
-            previous[number], following[last] = last, number
-        else:
-            of[number] = count
-            count += 1
-        last = number
-    return Sessions(of, previous, following)
+    said: dict[tuple[CandidateKind, str], list[tuple[str, int, str, int]]] = defaultdict(list)
+    for number, one in enumerate(candidates):
+        if one.kind is not CandidateKind.ENTRY and one.conversation_id is not None:
+            said[one.kind, one.conversation_id].append((one.said_at or "", one.ordinal, one.key, number))
+    # Each is a session of its own until it follows another one.
+    of, previous, following = [*range(len(candidates))], [-1] * len(candidates), [-1] * len(candidates)
+    for messages in said.values():
+        messages.sort()
+        for (earlier, _, _, last), (later, _, _, number) in pairwise(messages):
+            if not earlier or not later or _moment(later) - _moment(earlier) <= gap:
+                of[number], previous[number], following[last] = of[last], last, number
+    _, numbered = np.unique(of, return_inverse=True)
+    return Sessions(numbered.astype(np.intp), np.array(previous, dtype=np.intp), np.array(following, dtype=np.intp))
 
 
-def _order(one: Candidate) -> tuple[str, str, str, int, str]:
-    return one.kind, one.conversation_id or "", one.said_at or "", one.ordinal, one.key
-
-
-def _continues(one: Candidate, other: Candidate, gap: timedelta) -> bool:
-    if one.kind is CandidateKind.ENTRY or (one.kind, one.conversation_id) != (other.kind, other.conversation_id):
-        return False
-    if one.conversation_id is None:
-        return False
-    return one.said_at is None or other.said_at is None or from_text(other.said_at) - from_text(one.said_at) <= gap
+@lru_cache(maxsize=16_384)
+def _moment(text: str) -> datetime:
+    return from_text(text)
 
 
 def _taken(values: Array, numbers: Numbers) -> Array:

@@ -9,7 +9,7 @@ from memnet.domain.catalog.ranker import Rankers
 from memnet.domain.catalog.recall_rules import Rank
 from memnet.domain.recall.candidate import Candidate, Question
 from memnet.domain.recall.measures import measure
-from memnet.domain.recall.ranking import LeftOut, Ranking, Scored, best_first
+from memnet.domain.recall.ranking import LeftOut, Ranking, Scored
 
 LISTED = 10
 """How many candidates of a question without an answer are listed as left out."""
@@ -37,11 +37,12 @@ def score(rule: Rank, gathered: Sequence[Candidate], question: Question, rankers
     parts["length"] = ranker.constants.length * (measured.length.max() - measured.length)
     whole = sum(weights.model_dump().values()) or 1.0
     parts = {name: values / whole for name, values in parts.items()}
-    totals = np.sum(list(parts.values()), axis=0).tolist()
+    totals = np.sum(list(parts.values()), axis=0)
     rows = np.array(list(parts.values())).T.tolist()
-    ranked = best_first(
-        Scored(candidate, total, dict(zip(parts, row, strict=True)))
-        for candidate, total, row, has_signal in zip(candidates, totals, rows, measured.has_signal, strict=True)
-        if has_signal
-    )
+    # Equal scores stay in the order of the keys.
+    order = np.argsort(-totals, kind="stable")
+    ranked = [
+        Scored(candidates[number], float(totals[number]), dict(zip(parts, rows[number], strict=True)))
+        for number in order[measured.has_signal[order]].tolist()
+    ]
     return ranked, measured.is_answerable

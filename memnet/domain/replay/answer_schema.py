@@ -5,7 +5,7 @@ absence. A form with too many members for a provider is asked in several calls, 
 first one. The guardrails check every answer against the full rules.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,7 @@ from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.entry_template import SCALARS, said_members, text_member
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.profile import Binding, Profile
+from memnet.domain.catalog.rules import PromptName
 from memnet.domain.catalog.schema import Schema
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.scope import Json
@@ -32,20 +33,36 @@ class AnswerForm:
     """The sections to which this call adds entries, by binding."""
 
 
-def answer_forms(profile: Profile, catalog: Catalog) -> list[AnswerForm]:
-    """Return the form of the answer to each call, at least one; only the first has a digest and operations."""
-    waiting = list(_typed_patches(profile, catalog))
-    patches = [_OPERATIONS] if _has_operations(profile, {place for place, _ in waiting}) else []
+def answer_forms(
+    profile: Profile, catalog: Catalog, bindings: Collection[str] | None = None, *, has_digest: bool = True
+) -> list[AnswerForm]:
+    """Return the form of the answer to each call about these bindings, at least one; None: those without own prompt.
+
+    Only the first has a digest, with `has_digest`, and operations.
+    """
+    if bindings is None:
+        bindings = prompted_bindings(profile)[None]
+    waiting = [one for one in _typed_patches(profile, catalog) if one[0][0] in bindings]
+    patches = [_OPERATIONS] if _has_operations(profile, bindings, {place for place, _ in waiting}) else []
     forms: list[AnswerForm] = []
     while waiting or not forms:
         places = []
-        while waiting and (not patches or _fits([*patches, waiting[0][1]], has_digest=not forms)):
+        while waiting and (not patches or _fits([*patches, waiting[0][1]], has_digest=has_digest and not forms)):
             place, patch = waiting.pop(0)
             places.append(place)
             patches.append(patch)
-        forms.append(AnswerForm(_answer(patches, has_digest=not forms), frozenset(places)))
+        forms.append(AnswerForm(_answer(patches, has_digest=has_digest and not forms), frozenset(places)))
         patches = []
     return forms
+
+
+def prompted_bindings(profile: Profile) -> dict[PromptName | None, list[str]]:
+    """Return the bindings by the prompt with which their documents are asked about, in order; None: the profile's."""
+    own = {} if profile.extraction is None else profile.extraction.prompts
+    found: dict[PromptName | None, list[str]] = {None: []}
+    for binding in profile.document_bindings:
+        found.setdefault(own.get(binding.binding_id), []).append(binding.binding_id)
+    return found
 
 
 def forms_sha256(forms: Sequence[AnswerForm]) -> str:
@@ -99,9 +116,9 @@ def _typed_patches(profile: Profile, catalog: Catalog) -> Iterator[tuple[tuple[s
         yield (binding.binding_id, section), patch
 
 
-def _has_operations(profile: Profile, typed: set[tuple[str, str]]) -> bool:
-    """Whether a replay may write anything besides the entries of the typed sections."""
-    places = {(one.binding_id, rule) for one in profile.document_bindings for rule in writable(profile, one.binding_id)}
+def _has_operations(profile: Profile, bindings: Collection[str], typed: set[tuple[str, str]]) -> bool:
+    """Whether a replay may write anything in these documents besides the entries of the typed sections."""
+    places = {(name, rule) for name in bindings for rule in writable(profile, name)}
     return not typed or not places <= typed
 
 

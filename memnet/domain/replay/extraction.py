@@ -1,7 +1,7 @@
 """The input and the result of an extraction, and the form of a model's output."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -116,6 +116,12 @@ class Extraction:
     rejected: Sequence[RejectedPatch]
     provenance: Provenance
     known: Sequence[KnownPatch] = ()
+    own_provenance: Mapping[str, Provenance] = field(default_factory=dict)
+    """By binding, that of the documents with a prompt of their own."""
+
+    def provenance_of(self, binding_id: str) -> Provenance:
+        """Return the extractor of the patches of a binding."""
+        return self.own_provenance.get(binding_id, self.provenance)
 
 
 class InvalidModelOutput(Exception):

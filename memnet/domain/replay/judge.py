@@ -90,10 +90,16 @@ class JudgeProvenance:
 def find_candidates(
     patches: Sequence[ProposedPatch], sources: Sequence[SourceDocument], profile: Profile
 ) -> list[Candidate]:
-    """Return the added statements that are about nothing known by exact words, where there are open entries."""
+    """Return the added statements that are about nothing known by exact words, where there are open entries.
+
+    Statements of documents with a prompt of their own are not judged: the others are judged as without them.
+    """
+    own = {} if profile.extraction is None else profile.extraction.prompts
     contents = {(document.key, document.etag): document.content for document in sources}
     found = []
     for number, patch in enumerate(patches):
+        if patch.binding_id in own:
+            continue
         content = contents[patch.key, patch.base_etag]
         rules = {rule.place: rule for rule in profile.upkeep_rules.get(patch.binding_id, ())}
         for index, op in enumerate(patch.ops):

@@ -170,7 +170,8 @@ def _proposal(material: Material, extraction: Extraction, index: int, proposed: 
         evidence=_bounded(
             material.evidence(proposed.message_ids),
             replay_id=snapshot.replay_id,
-            extraction=extraction.provenance.members() | present(judged=list(proposed.judged) or None),
+            extraction=extraction.provenance_of(proposed.binding_id).members()
+            | present(judged=list(proposed.judged) or None),
         ),
         on_behalf_of=snapshot.service_id,
         source_time=max(spoken, default=None),

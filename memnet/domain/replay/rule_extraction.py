@@ -41,7 +41,8 @@ class Match:
 
     text: str
     message: Message
-    match: tuple[Cue, Mapping[str, str | float]] | None
+    matches: Mapping[str, tuple[Cue, Mapping[str, str | float]]]
+    """By the kind of phrase, what the first of the cues with this kind finds: it may be of another kind."""
 
 
 def extract_by_rules(subject: ExtractionContext) -> ModelOutput:
@@ -71,13 +72,18 @@ def _sentences(subject: ExtractionContext) -> Iterator[Match]:
             text = strip_invisible(sentence)
             # The original sentence is checked: a removed invisible character would split a name.
             if text and len(text) <= MAX_SENTENCE_CHARS and not is_sensitive(sentence, denied, rules):
-                yield Match(text, message, _match(text, cues) if message.role == "user" else None)
+                yield Match(text, message, _matches(text, cues) if message.role == "user" else {})
 
 
-def _match(sentence: str, cues: Sequence[CueSet]) -> tuple[Cue, Mapping[str, str | float]] | None:
+def _matches(sentence: str, cues: Sequence[CueSet]) -> Mapping[str, tuple[Cue, Mapping[str, str | float]]]:
+    """Return what a sentence matches, by kind: the first cues with phrases of a kind, and a match, decide about it."""
     if sentence.endswith("?"):
-        return None
-    return next((found for one in cues if (found := one.find(sentence)) is not None), None)
+        return {}
+    found: dict[str, tuple[Cue, Mapping[str, str | float]]] = {}
+    for one in cues:
+        if one.forms - found.keys() and (match := one.find(sentence)) is not None:
+            found |= {form: match for form in one.forms - found.keys()}
+    return {form: match for form, match in found.items() if match[0].says == form}
 
 
 def _candidates(
@@ -85,12 +91,12 @@ def _candidates(
 ) -> Iterator[dict[str, object]]:
     per_message: Counter[str] = Counter()
     for one in said:
-        if one.match is None or one.match[0].says != phrase.says:
+        if phrase.says not in one.matches:
             continue
         per_message[one.message.message_id] += 1
         if per_message[one.message.message_id] > MAX_PER_MESSAGE:
             continue
-        cue, members = one.match
+        cue, members = one.matches[phrase.says]
         value = _value(members, phrase, subject)
         for document in subject.sources:
             if document.binding_id == phrase.binding_id and value is not None:
@@ -145,7 +151,7 @@ def _choose(said: Sequence[Match], keywords: Sequence[str]) -> list[Match]:
 def _worth(one: Match, keywords: Sequence[str]) -> int:
     if len(one.text.split()) < MIN_SENTENCE_WORDS:
         return 0
-    return len(_long_words(one.text) & set(keywords)) + (STATED if one.match else 0)
+    return len(_long_words(one.text) & set(keywords)) + (STATED if one.matches else 0)
 
 
 def _long_words(text: str) -> set[str]:

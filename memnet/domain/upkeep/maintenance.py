@@ -82,8 +82,16 @@ Planner = Callable[[Json, WriteRules, ProtectedSections, datetime], MaintenanceP
 
 
 def profiles_maintaining(catalog: Catalog, key: DocumentKey) -> list[WriteRules]:
-    """Return the rules of the profiles with upkeep rules for the document, by id; each makes its own change."""
-    return [rules for rules in catalog.covering(key) if rules.profile.upkeep_rules.get(rules.binding.binding_id)]
+    """Return the rules of the profiles with upkeep rules for the document, by id; each makes its own change.
+
+    A document of a base is maintained by the base alone, not again by the profiles that extend it.
+    """
+    return [
+        rules
+        for rules in catalog.covering(key)
+        if rules.profile.upkeep_rules.get(rules.binding.binding_id)
+        and not catalog.inherits(rules.profile, rules.binding.binding_id)
+    ]
 
 
 def find_lost(
@@ -117,7 +125,7 @@ def _are_among(found: list[Json], entries: list[Json], rule: SectionUpkeep) -> b
 
 
 def _reopened(entry: Json, rule: SectionUpkeep) -> Json:
-    """Return a closed statement that names the entry after it as it was before; any other entry unchanged."""
+    """Return a closed statement that names the entry after it as an open one; any other one unchanged."""
     statements = rule.statements
     if statements is None or not isinstance(entry, dict) or entry.get(statements.replaced_field) is None:
         return entry

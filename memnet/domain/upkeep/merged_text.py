@@ -14,11 +14,11 @@ from memnet.domain.core.canonical_json import parse
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalize, strip_invisible
-from memnet.domain.core.words import stem, words
+from memnet.domain.core.words import plain_words, stem, words
 from memnet.domain.documents.model_order import is_order
 from memnet.domain.replay.prompt_input import quoted_line
 from memnet.domain.upkeep.consolidation import Joint
-from memnet.domain.upkeep.near_statements import names_in, turning_words
+from memnet.domain.upkeep.near_statements import have_the_same_names, turning_words
 
 SCHEMA_NAME: Final = "joined_statements"
 MAX_JOINTS: Final = 10
@@ -114,10 +114,11 @@ def is_traced(text: str, joint: Joint) -> bool:
     found = normalize(text).split()
     if not found or not said.issuperset(found) or is_order(text):
         return False
-    known, first = {stem(word) for word in found}, joint.texts[0]
-    if turning_words(text) != turning_words(first) or names_in(text) != names_in(first):
+    known, first = set(map(stem, plain_words(text))), joint.texts[0]
+    if turning_words(text) != turning_words(first) or not have_the_same_names(text, first):
         return False
-    return all(word in known for word in words(joint.stated))
+    marks = [word for word in normalize(joint.stated).split() if not word.isalpha()]
+    return all(word in known for word in words(joint.stated)) and all(word in found for word in marks)
 
 
 def _read(output: str) -> _Answer | None:

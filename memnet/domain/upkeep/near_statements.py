@@ -31,8 +31,6 @@ from memnet.domain.documents.statement import (
 
 MAX_COMPARED: Final = 500
 """The most statements of a section that are compared with each other, the surest ones."""
-CLAIMED_BY: Final = "claimed_by"
-"""The member of a statement with who claims it. What different people claim never becomes one."""
 _TURNING_WORDS: Final = """
     no not never none nothing without cannot neither nor dont doesnt didnt isnt arent wasnt werent wont cant couldnt
     shouldnt wouldnt hasnt havent hadnt stopped stop stops quit gave former formerly ex past once used longer anymore
@@ -114,7 +112,7 @@ def repeats(kept: Entry, other: Entry, rule: SectionUpkeep) -> bool:
     if _TURNING.intersection(said) != _TURNING.intersection(repeated) or _are_opposite(said, repeated):
         return False
     texts = text_of_statement(kept, rule), text_of_statement(other, rule)
-    return names_in(texts[0]) == names_in(texts[1]) and _states(kept, other, said, rule)
+    return _states(kept, other, said, rule) and have_the_same_names(*texts)
 
 
 def turning_words(text: str) -> frozenset[str]:
@@ -122,8 +120,13 @@ def turning_words(text: str) -> frozenset[str]:
     return _TURNING.intersection(plain_words(_APOSTROPHE.sub("", text)))
 
 
-def names_in(text: str) -> frozenset[str]:
-    """Return the names and numbers in a text, word by word. The first word of a sentence is no name."""
+def have_the_same_names(one: str, other: str) -> bool:
+    """Whether every name and number in one of two texts occurs in the other one."""
+    return _names(one).issubset(fold(other)) and _names(other).issubset(fold(one))
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return the names and numbers in a text, word by word; a name at the start of a sentence is not seen as one."""
     found = {word for name in names(text) for word in fold(name)}
     return frozenset(found | {word for word in fold(text) if any(character.isdigit() for character in word)})
 
@@ -176,10 +179,13 @@ def _nearness(texts: Sequence[str], vectors: Vectors | None) -> Array:
 
 
 def _other_members(entry: Entry, rule: SectionUpkeep) -> bytes:
-    """Return the members that must be equal: all but text, subject, value, origin, importance and time."""
+    """Return the members that must be equal: all but text, subject, value, origin, importance and time.
+
+    What different people claim never becomes one.
+    """
     statements = statements_of(rule)
     left_out = {
-        *(name for name in statements.about if name != CLAIMED_BY),
+        *(name for name in statements.about if name != statements.claimed_by_field),
         *kept_members(rule),
         *(rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field),
         *(rule.importance_field, statements.value_field),
@@ -201,11 +207,11 @@ def _words_of(entry: Entry, name: str) -> str:
 
 def _are_opposite(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether a word of one is that of the other with a prefix that denies it: "likes" and "dislikes"."""
-    stems = set(map(stem, one)), set(map(stem, other))
     return any(
-        prefix + word in theirs and prefix + word not in own
-        for own, theirs in (stems, stems[::-1])
-        for word in own
+        word.startswith(prefix) and stem(word.removeprefix(prefix)) in known and stem(word) not in known
+        for said, theirs in ((one, other), (other, one))
+        for known in [set(map(stem, theirs))]
+        for word in said
         for prefix in _OPPOSITES
     )
 

@@ -29,7 +29,7 @@ class SectionEditor:
     is_new: bool = False
     replaced: set[int] = field(default_factory=set)
     edited: dict[int, dict[str, Json]] = field(default_factory=dict)
-    """By former index, the entry as it was, of those that are changed member by member."""
+    """By former index, the earlier form of the entries that are changed member by member."""
     removed: set[int] = field(default_factory=set)
 
     def ops(self) -> list[Op]:
@@ -134,7 +134,7 @@ class ContentEditor:
             editor.edited.setdefault(origin, was)
 
     def note(self, section: str, action: EntryAction, entry: Json, *, into: Json) -> None:
-        """Report what became of an entry that stays in its section."""
+        """Report a step about an entry that stays in its section."""
         self.steps.append(Step(section, action, entry, into))
 
     def expire(self, now: datetime) -> None:

@@ -22,7 +22,7 @@ from memnet.domain.sealing import sealing
 from memnet.operations.events.index_turns import read_turns
 from memnet.ports import EventHit, Hits, IndexMissing
 from memnet.service import Service
-from memnet.stores import KeyRing, Search, read_events
+from memnet.stores import KeyRing, Search, Unsealed, read_events
 
 MAX_MARKS = 5000
 MAX_READ = 1000
@@ -48,13 +48,12 @@ class Indexed:
         """How the results of this query can be ranked."""
         return Mode.LEXICAL if self.vector is None else Mode.HYBRID
 
-    def scored(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the candidates with the scores of the index."""
-        words = {hit.key: hit.score for hit in self.by_words.items}
+    def compared(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates; one without a vector gets the similarity that the index returned."""
         meaning = {hit.key: hit.score for hit in self.by_meaning.items}
         return [
-            replace(one, found_by_words=words.get(key), found_by_meaning=meaning.get(key))
-            if (key := index_key(one)) in words or key in meaning
+            replace(one, found_by_meaning=meaning[key])
+            if meaning and one.vector is None and (key := index_key(one)) in meaning
             else one
             for one in candidates
         ]
@@ -68,6 +67,8 @@ class Read:
     events: Mapping[str, StoredEvent] = field(default_factory=dict)
     vectors: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """Of events. A turn has its own."""
+    known: Mapping[str, Candidate] = field(default_factory=dict)
+    """The candidates of turns that this process has made before."""
     is_complete: bool = True
     stored: Mapping[ItemKey, frozenset[str]] = field(default_factory=dict)
     """The messages of snapshots that were read from the storage, or were deleted: what else the index shows of them is
@@ -86,6 +87,8 @@ class Read:
 
     def with_others(self, others: "Read") -> "Read":
         """Return these and the others, which count where both have the same key."""
+        if not others.turns and not others.events:
+            return replace(self, is_complete=self.is_complete and others.is_complete)
         same = {
             key: replace(turn, vector=own.vector)
             for key, turn in others.turns.items()
@@ -98,6 +101,7 @@ class Read:
             {key: turn for key, turn in turns.items() if key in stored.get(turn.snapshot, (key,))},
             {key: event for key, event in events.items() if key not in deleted},
             {**self.vectors, **others.vectors},
+            {**{key: one for key, one in self.known.items() if key not in others.turns}, **others.known},
             self.is_complete and others.is_complete,
             stored,
             deleted,
@@ -114,7 +118,8 @@ class Read:
     def candidates(self) -> list[Candidate]:
         """Return them as candidates."""
         events = [event_candidate(one, self.vectors.get(key)) for key, one in self.events.items()]
-        return [*(turn_candidate(turn, key) for key, turn in self.turns.items()), *events]
+        turns = [self.known.get(key) or turn_candidate(turn, key) for key, turn in self.turns.items()]
+        return [*turns, *events]
 
 
 async def search_index(query: IndexQuery, service: Service, *, is_lexical: bool = False) -> Indexed:
@@ -203,35 +208,36 @@ async def read_hits(scope: UserScope, hits: Sequence[EventHit], service: Service
         events[hit.key] = stored
         if hit.vector is not None:
             vectors[hit.key] = expand(hit.vector)
-    return Read(await _unsealed(scope, sealed, service), events, vectors)
+    turns, known = await _unsealed(scope, sealed, service)
+    return Read(turns, events, vectors, known)
 
 
-async def _unsealed(scope: UserScope, hits: Sequence[EventHit], service: Service) -> dict[str, SearchableTurn]:
-    """Return the turns by their keys. What this process has unsealed before is used as long as its key exists."""
+async def _unsealed(
+    scope: UserScope, hits: Sequence[EventHit], service: Service
+) -> tuple[dict[str, SearchableTurn], dict[str, Candidate]]:
+    """Return the turns and their candidates. What this process has unsealed before is used while its key exists."""
     if not hits:
-        return {}
-    now, known = service.clock.now(), service.search.unsealed
-    before = known.find(scope, {hit.key: hit.data for hit in hits}, now)
+        return {}, {}
+    now, unsealed = service.clock.now(), service.search.unsealed
+    before = unsealed.find(scope, {hit.key: hit.data for hit in hits}, now)
     sealed = {hit.key: sealing.parts_of(hit.data) for hit in hits if hit.key not in before}
-    key_ids = {key_id for key_id, _ in before.values()} | {one.key_id for one in sealed.values() if one is not None}
+    key_ids = {one.key_id for one in (*before.values(), *sealed.values()) if one is not None}
     keys = await KeyRing(service.vault).find(scope, key_ids)
-    found = {}
+    found = {key: one for key, one in before.items() if one.key_id in keys}
     for hit in hits:
         if hit.key in before:
-            key_id, turn = before[hit.key]
-            if key_id in keys:
-                found[hit.key] = turn
             continue
         place, parts = TurnPlace(scope, hit.key), sealed[hit.key]
         try:
             if parts is None:
                 raise DecryptionFailed
-            found[hit.key] = turn = load_turn(parts.unseal(place, keys), place)
+            turn = load_turn(parts.unseal(place, keys), place)
         except DecryptionFailed:
             log.error("the index returned a turn that cannot be read, which was left out")
             continue
-        known.remember(hit.key, hit.data, parts.key_id, turn, now)
-    return found
+        found[hit.key] = Unsealed(hit.data, parts.key_id, turn, turn_candidate(turn, hit.key), now)
+        unsealed.remember(hit.key, found[hit.key])
+    return {key: one.turn for key, one in found.items()}, {key: one.candidate for key, one in found.items()}
 
 
 async def read_marked(query: IndexQuery, service: Service) -> Read:

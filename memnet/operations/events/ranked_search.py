@@ -10,7 +10,7 @@ from memnet.domain.core.errors import SearchUnavailable, Unavailable
 from memnet.domain.events.event_search import EventQuery, Mode, Position, decode_position, encode_position
 from memnet.domain.events.turn_search import TurnQuery
 from memnet.domain.recall.candidate import Question
-from memnet.domain.recall.found_candidates import has_word
+from memnet.domain.recall.found_candidates import has_word, index_key
 from memnet.domain.recall.recalled import Degraded
 from memnet.domain.recall.stage_rank import score
 from memnet.operations.events.find import Indexed, Read, is_of_index, read_hits, read_marked, search_index
@@ -88,14 +88,16 @@ def _order(query: EventQuery | TurnQuery, read: Read, indexed: Indexed, service:
         embedder=None if indexed.vector is None else service.search.model,
         speakers=read.speakers,
     )
-    candidates = indexed.scored(read.candidates())
-    matching = [one for one in candidates if one.found_by_words is not None or has_word(query.text or "", one)]
-    found = {one.key for one in [*matching, *(one for one in candidates if one.found_by_meaning is not None)]}
+    candidates = indexed.compared(read.candidates())
+    words = {hit.key: hit.score for hit in indexed.by_words.items}
+    near = {hit.key for hit in indexed.by_meaning.items}
+    matching = [one for one in candidates if index_key(one) in words or has_word(query.text or "", one)]
+    found = {one.key for one in [*matching, *(one for one in candidates if index_key(one) in near)]}
     # A search is no question: what matches is returned, however little of it.
     ranked, _ = score(RANK, candidates, question, service.catalog.rankers)
     order = {one.candidate.key: one.score for one in ranked if one.candidate.key in found}
     # What has a word of the query is found, however little it says.
-    matching.sort(key=lambda one: (-(one.found_by_words or 0.0), one.key))
+    matching.sort(key=lambda one: (-words.get(index_key(one), 0.0), one.key))
     least = min([0.0, *order.values()])
     order |= {one.key: least for one in matching if one.key not in order}
     return {key.rpartition("/")[2]: score for key, score in order.items()}

@@ -21,6 +21,7 @@ from memnet.service import Service
 async def search_events(query: EventQuery, *, cursor: str | None, service: Service) -> FoundEvents:
     """Return one page of the events that match `query`, best first, or newest first if it has no text.
 
+    Without a text the index alone answers, so an event that it does not show yet is absent.
     If the embeddings are unavailable, words alone decide, and `mode` reports it; after pages that were ranked by
     meaning, Unavailable is raised instead of mixing two orders. Raises InvalidCursor, SearchUnavailable, Unavailable.
     """

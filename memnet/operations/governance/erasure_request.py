@@ -131,6 +131,7 @@ async def request_erasure(scope: UserScope, service: Service, *, idempotency_key
         return journal
     if journal.erasure.erasure_id != erasure_id:
         raise ErasureRunning(erasure_id=journal.erasure.erasure_id)
+    service.search.unsealed.forget(scope)
     await fence_documents(scope, service, known_at=journal.known_at)
     return running(journal.erasure, service.erasure_quiescence)
 

@@ -84,9 +84,11 @@ async def gather(request: RecallRequest, profile: Profile, service: Service) -> 
         effort.missing.add(Degraded.EMBEDDINGS)
     candidates = [
         *_used(here.entries.candidates, request.scope, uses),
-        *indexed.scored(said.candidates()),
+        *indexed.compared(said.candidates()),
     ]
-    candidates = [_meant(one, here.vectors) for one in candidates if shown.takes(one)]
+    candidates = [one for one in candidates if shown.takes(one)]
+    if here.vectors:
+        candidates = [_meant(one, here.vectors) for one in candidates]
     candidates = without_repeated(candidates)
     if request.as_of is not None:
         candidates = await stored_then(request.scope, candidates, request.as_of, service)
@@ -127,13 +129,14 @@ async def _here(
         read_entries(request, profile, service), effort.get(read_marked(query, service), Read())
     )
     marked = marked.best(request.query, MARKED)
-    texts = list(dict.fromkeys(one.text for one in [*entries.candidates, *marked.candidates()]))
-    return _Here(entries, marked, await effort.get(_vectors(texts, effort, service), {}))
+    candidates = [*entries.candidates, *marked.candidates()]
+    return _Here(entries, marked, await effort.get(_vectors(candidates, effort, service), {}))
 
 
-async def _vectors(texts: Sequence[str], effort: BestEffort, service: Service) -> Vectors:
-    if service.vectors is None or not texts:
+async def _vectors(candidates: Sequence[Candidate], effort: BestEffort, service: Service) -> Vectors:
+    if service.vectors is None or not candidates:
         return {}
+    texts = list(dict.fromkeys(one.text for one in candidates))
     try:
         found = await service.vectors.of(texts, embed=EMBEDDED)
     except Unavailable:

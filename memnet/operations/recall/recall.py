@@ -28,10 +28,10 @@ async def recall(request: RecallRequest, service: Service) -> Recalled:
     name, stages = rules.pipeline(request.pipeline)
     began = perf_counter()
     asked = await ask_for_wordings(stages, request.query, profile.profile_id, service, rules.seconds)
+    # Both calls of a model together take as long as one may.
+    left = max(0.0, rules.seconds - (perf_counter() - began))
     gathered = await gather_wordings(request, asked.found, profile, service)
-    order = await ask_for_order(
-        stages, gathered.candidates, gathered.question, profile.profile_id, service, rules.seconds
-    )
+    order = await ask_for_order(stages, gathered.candidates, gathered.question, profile.profile_id, service, left)
     question = replace(gathered.question, order=order.found)
     was_gathered = perf_counter()
     ranking, traces = pipeline.run(stages, gathered.candidates, question, service.catalog.rankers)

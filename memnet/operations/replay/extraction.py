@@ -7,11 +7,13 @@ import orjson
 
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.profile import Profile
+from memnet.domain.catalog.prompt import Prompt
+from memnet.domain.catalog.rules import PromptName
 from memnet.domain.context.context import AssembleContext, is_unreadable
 from memnet.domain.context.routing import MAX_TEXT
 from memnet.domain.core.errors import HistoryCorrupt, ProfileForbidden
 from memnet.domain.core.scope import Actor, Json
-from memnet.domain.replay.answer_schema import SCHEMA_NAME, answer_forms, forms_sha256
+from memnet.domain.replay.answer_schema import SCHEMA_NAME, answer_forms, forms_sha256, prompted_bindings
 from memnet.domain.replay.extraction import (
     Extraction,
     ModelOutput,
@@ -146,33 +148,74 @@ async def extract_memory(
     """
     quoted = quote(material.snapshot.messages, material.earlier)
     subject = ExtractionContext(material.snapshot, quoted.messages, sources, profile, service.catalog, material)
-    output, provenance = None, Provenance("rules")
+    output: ModelOutput | None = None
+    provenance: dict[PromptName | None, Provenance] = {None: Provenance("rules")}
     if service.models is not None and profile.extraction is not None and quoted.messages:
         output, provenance = await _call_model(subject, quoted, service.models)
     filtered = filter_extraction(output or extract_by_rules(subject), subject)
-    notes = [note for note in (provenance.note, quoted.note()) if note]
-    provenance = replace(
-        provenance,
-        profile_version=profile.version,
-        profile_sha256=profile.sha256,
-        note="; ".join(notes) or None,
-    )
-    return Extraction(filtered.digest, filtered.patches, filtered.rejected, provenance, filtered.known)
+
+    def whole(found: Provenance) -> Provenance:
+        notes = [note for note in (found.note, quoted.note()) if note]
+        note = "; ".join(notes) or None
+        return replace(found, profile_version=profile.version, profile_sha256=profile.sha256, note=note)
+
+    own = {
+        binding_id: whole(provenance[prompt])
+        for prompt, bindings in prompted_bindings(profile).items()
+        for binding_id in bindings
+        if prompt in provenance and prompt is not None
+    }
+    found = (filtered.digest, filtered.patches, filtered.rejected, whole(provenance[None]), filtered.known)
+    return Extraction(*found, own_provenance=own)
 
 
 async def _call_model(
     subject: ExtractionContext, quoted: Quoted, models: LanguageModels
-) -> tuple[ModelOutput | None, Provenance]:
-    """Return the model's output, or None with the reason in the provenance."""
+) -> tuple[ModelOutput | None, dict[PromptName | None, Provenance]]:
+    """Return the model's output, or None, and the provenance by prompt, None: the profile's own.
+
+    The documents with a prompt of their own are asked about last, and only if the model answered before.
+    """
     rules = subject.profile.extraction
     assert rules is not None
-    prompt = subject.catalog.prompt(rules.prompt_id, rules.prompt_version)
-    read = {document.binding_id for document in subject.sources}
-    first, *rest = answer_forms(subject.profile, subject.catalog)
+    shown = {document.binding_id for document in subject.sources}
+    digest, patches, provenance = None, list[dict[str, object]](), dict[PromptName | None, Provenance]()
+    for name, bindings in prompted_bindings(subject.profile).items():
+        if name is not None and not shown & set(bindings):
+            continue
+        prompt = subject.catalog.prompt(*((rules.prompt_id, rules.prompt_version) if name is None else _key(name)))
+        outputs, provenance[name] = await _ask(subject, quoted, models, prompt, bindings, has_digest=name is None)
+        if name is None and not outputs:
+            # The prompt is still named: the attempt with the model is part of the provenance.
+            return None, {None: replace(provenance[None], extractor="rules")}
+        digest = outputs[0].digest if name is None else digest
+        patches += [patch for output in outputs for patch in output.patches]
+    return ModelOutput(digest, patches), provenance
+
+
+def _key(name: PromptName) -> tuple[str, str]:
+    return name.prompt_id, name.prompt_version
+
+
+async def _ask(
+    subject: ExtractionContext,
+    quoted: Quoted,
+    models: LanguageModels,
+    prompt: Prompt,
+    bindings: Sequence[str],
+    *,
+    has_digest: bool,
+) -> tuple[list[ModelOutput], Provenance]:
+    """Return the outputs of the calls about the documents of these bindings, until one is of no use."""
+    rules = subject.profile.extraction
+    assert rules is not None
+    sources = [document for document in subject.sources if document.binding_id in bindings]
+    read = {document.binding_id for document in sources}
+    first, *rest = answer_forms(subject.profile, subject.catalog, bindings, has_digest=has_digest)
     forms = [first, *(form for form in rest if read & {binding_id for binding_id, _ in form.lists})]
     outputs: list[ModelOutput] = []
     for form in forms:
-        text = compose(quoted, subject.sources, subject.profile, rules, form.lists)
+        text = compose(quoted, sources, subject.profile, rules, form.lists)
         asked = ModelRequest(prompt.text, text, SCHEMA_NAME, form.schema, OUTPUT_TOKENS, is_output)
         found = await models.answer(asked)
         if found.outcome is not ModelOutcome.COMPLETE:
@@ -180,8 +223,4 @@ async def _call_model(
         outputs.append(read_output(found.text))
     note = None if len(outputs) == len(forms) else NOTES[found.outcome]
     source = (found.model, prompt.prompt_id, prompt.version, prompt.sha256, forms_sha256(forms))
-    provenance = Provenance("model", *source, note=note)
-    if outputs:
-        return ModelOutput(outputs[0].digest, [patch for output in outputs for patch in output.patches]), provenance
-    # The prompt is still named: the attempt with the model is part of the provenance.
-    return None, replace(provenance, extractor="rules")
+    return outputs, Provenance("model", *source, note=note)

@@ -48,6 +48,7 @@ def test_what_operators_have_to_know_is_there() -> None:
         "memnet.retraction.values": ("outcome",),
         "memnet.erasure.oldest_age": (),
         "memnet.usage.counted": ("outcome",),
+        "memnet.consolidation.count": ("outcome",),
         "memnet.upkeep.overdue": (),
         "memnet.upkeep.oldest_run_age": (),
     }

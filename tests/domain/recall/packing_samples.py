@@ -46,7 +46,13 @@ def event(key: str, text: str, said_at: str) -> Scored:
 
 
 def entry(
-    key: str, value: Any, section: str = "/facts", *, state: EntryState = EntryState.OPEN, until: str | None = None
+    key: str,
+    value: Any,
+    section: str = "/facts",
+    *,
+    state: EntryState = EntryState.OPEN,
+    until: str | None = None,
+    cites: str | None = None,
 ) -> Scored:
     """An entry of the document."""
     place = EntryPlace(
@@ -56,7 +62,8 @@ def entry(
     return scored(
         Candidate(
             key=key, kind=CandidateKind.ENTRY, text="unused", said_at=None, place=place, value=value, state=state,
-            validity=Validity(valid_until=until), is_guidance=section == "/wishes",
+            validity=Validity(valid_until=until), is_guidance=section == "/wishes", conversation_id=cites and "c-1",
+            message_ids=() if cites is None else (cites,),
         )
     )  # fmt: skip
 

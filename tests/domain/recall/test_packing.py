@@ -10,7 +10,7 @@ from memnet.domain.context.prompt import GUIDANCE, HEAD, MIN_TOKENS, UNCONFIRMED
 from memnet.domain.context.tokens import Tokens, count
 from memnet.domain.history.statements import EntryState
 from memnet.domain.recall.packing import pack
-from memnet.domain.recall.ranking import Group, LeftOut, Ranking
+from memnet.domain.recall.ranking import Group, LeftOut, Ranking, Scored
 from memnet.domain.recall.recalled import RecallText
 from memnet.domain.replay.injected_memory import strip
 from tests.domain.context.hostile_texts import hostile, ids_in, inside, items_in
@@ -176,3 +176,45 @@ def test_hostile_texts_stay_in_their_places_and_within_the_tokens(
     assert strip(f"before {made.text} after") == "before\nafter"
     assert len(items_in(made.text, format)) == len(made.written)
     assert sorted(ids_in(made.text, format)) == list(range(1, len(made.written) + 1))
+
+
+SAID = turn("m1", "I live in Bern, near the zoo.", "2023-05-08T10:00:00Z")
+LEARNT = entry("fact", {"text": "The user lives in Bern near the zoo."}, cites="m1")
+
+
+@pytest.mark.parametrize("items", [[SAID, LEARNT], [LEARNT, SAID]])
+def test_a_message_is_left_out_if_an_entry_that_cites_it_says_it(items: list[Scored]) -> None:
+    made = packed(group("relevant", *items))
+    assert [one.candidate.key for one in made.written] == ["fact"]
+    assert [(one.candidate.key, one.reason) for one in made.left_out] == [("m1", "repeated")]
+    assert made.text.count("zoo") == 1
+
+
+def test_an_entry_takes_the_place_of_its_message_in_another_group() -> None:
+    groups = group("relevant", SAID, share=0.9), group("known", LEARNT, share=0.1)
+    assert written(*groups) == ["fact"]
+    assert written(*groups, limit=1) == ["fact"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        entry("fact", {"text": "The user lives in Bern."}, cites="m1"),
+        entry("fact", {"text": "The user lives in Bern near the zoo."}, cites="m2"),
+        entry("fact", {"text": "The user lives in Bern near the zoo."}),
+        entry("fact", {"text": "The user lives in Bern near the zoo."}, state=EntryState.WAITING, cites="m1"),
+    ],
+    ids=["says less", "cites another message", "cites nothing", "waits"],
+)
+def test_a_message_stays_beside_any_other_entry(other: Scored) -> None:
+    assert sorted(written(group("relevant", SAID, other))) == ["fact", "m1"]
+
+
+def test_a_message_that_denies_is_not_said_by_an_entry_that_affirms() -> None:
+    denied = turn("m1", "I don't live in Bern, near the zoo.", "2023-05-08T10:00:00Z")
+    assert sorted(written(group("relevant", denied, LEARNT))) == ["fact", "m1"]
+
+
+def test_a_message_is_written_if_the_entry_that_says_it_does_not_fit() -> None:
+    long = entry("fact", {"text": "The user lives in Bern near the zoo. " + "Besides, " * 200}, cites="m1")
+    assert written(group("relevant", SAID, long), max_tokens=MIN_TOKENS) == ["m1"]

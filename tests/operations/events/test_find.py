@@ -1,9 +1,11 @@
 """What the index and the storage have about a query."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from memnet.domain.events.event_search import EventQuery, Mode
 from memnet.domain.events.turn_search import TurnQuery
+from memnet.domain.sealing.data_keys import data_keys_key
 from memnet.operations.events.find import Read, read_hits, read_marked, search_index
 from tests.operations.event_scenario import TwoNumbers
 from tests.operations.turn_search_scenario import ONE, OTHER, SPOKEN, TurnWorld, said
@@ -21,9 +23,23 @@ async def test_a_turn_of_the_index_brings_its_vector() -> None:
     (turn,) = read.turns.values()
     assert turn.vector is not None
     assert (round(turn.vector[0], 2), turn.ordinal, turn.speaker) == (1.0, 0, "Ada")
-    (candidate,) = found.scored(read.candidates())
-    assert (candidate.found_by_words or 0) > 0
-    assert round(candidate.found_by_meaning or 0, 2) == 1.0
+    (candidate,) = read.candidates()
+    assert found.compared([candidate]) == [candidate]
+    (compared,) = found.compared([replace(candidate, vector=None)])
+    assert round(compared.found_by_meaning or 0, 2) == 1.0
+
+
+async def test_an_unsealed_turn_is_read_once_and_only_while_its_key_exists() -> None:
+    world = TurnWorld()
+    await world.store("c1", said("m1", "The deploy is slow."))
+    await world.settle()
+    hits = (await search_index(QUERY, world.service)).by_words.items
+    first, second = [(await read_hits(ONE, hits, world.service)).candidates()[0] for _ in range(2)]
+    assert second is first
+    changed = [replace(hit, data=hit.data + b" ") for hit in hits]
+    assert not (await read_hits(ONE, changed, world.service)).turns
+    await world.service.records.delete(data_keys_key(ONE))
+    assert not (await read_hits(ONE, hits, world.service)).turns
 
 
 async def test_a_marked_turn_counts_more_than_that_of_the_index_and_keeps_its_vector() -> None:

@@ -13,6 +13,7 @@ from memnet.domain.catalog.recall_rules import RecallRules
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.metric import MODEL_TOKENS
 from memnet.domain.recall.recalled import Degraded, Recalled
+from memnet.operations.recall.ask_model import Asked, ask_for_order
 from memnet.ports import ModelAnswer, ModelOutcome, ModelRequest
 from memnet.service import Service
 from tests.domain.samples import CATALOG
@@ -151,3 +152,18 @@ async def test_the_tokens_of_the_calls_are_counted() -> None:
     recorded = world.telemetry.values[MODEL_TOKENS.name]
     assert [value for value, _ in recorded] == [100, 7, 100, 7]
     assert {labels["profile_id"] for _, labels in recorded} == {PERSONAL}
+
+
+async def test_both_calls_of_a_model_share_the_time_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    async def noted(*arguments: Any) -> Asked:
+        given.append(arguments[-1])
+        return await ask_for_order(*arguments)
+
+    monkeypatch.setattr("memnet.operations.recall.recall.ask_for_order", noted)
+    world = await asking(NeverAnswers())
+    answer = await world.recall("Tuna?", pipeline="both")
+    assert answer.degraded == [Degraded.MODELS]
+    # The first call has used its second.
+    assert given[0] < 0.1
