@@ -86,7 +86,7 @@ def create_app(service: Service, identity: TokenValidator) -> FastAPI:
             audit,
             blame,
         ),
-        *(retention, legal_holds, retractions, export, erasures, reindexing, users, catalog, me, statistics, health),
+        *(retention, retractions, legal_holds, export, erasures, reindexing, users, catalog, me, statistics, health),
     ):
         app.router.routes.extend(module.router.routes)
     front_page.install(app)

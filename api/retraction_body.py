@@ -1,6 +1,6 @@
 """The body of a planned retraction: the source that is taken back, and why."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -33,7 +33,7 @@ ALLOWED: dict[SourceKind, tuple[str, ...]] = {
 class SourceBody(Body):
     """A source; `kind` says which of the other members name it."""
 
-    kind: Annotated[SourceKind, Field(strict=False)]
+    kind: Literal["conversation", "snapshot", "replay", "event", "actor", "model"]
     conversation_id: Segment | None = None
     message_ids: Annotated[list[Word], Field(min_length=1, max_length=MAX_MESSAGE_IDS)] | None = None
     snapshot_id: Segment | None = None
@@ -48,11 +48,12 @@ class SourceBody(Body):
     @model_validator(mode="after")
     def _of_its_kind(self) -> "SourceBody":
         given = {name for name in type(self).model_fields if name != "kind" and getattr(self, name) is not None}
-        needed, allowed = set(NEEDED[self.kind]), set(ALLOWED.get(self.kind, ()))
+        kind = SourceKind(self.kind)
+        needed, allowed = set(NEEDED[kind]), set(ALLOWED.get(kind, ()))
         if not needed <= given or not given <= needed | allowed:
-            names = ", ".join([*NEEDED[self.kind], *(f"{name} (optional)" for name in sorted(allowed))])
-            raise ValueError(f"a source of the kind {self.kind} has these members: {names}")
-        if self.kind is SourceKind.MODEL and not given:
+            names = ", ".join([*NEEDED[kind], *(f"{name} (optional)" for name in sorted(allowed))])
+            raise ValueError(f"a source of the kind {kind} has these members: {names}")
+        if kind is SourceKind.MODEL and not given:
             raise ValueError("a source of the kind model has model, prompt_sha256 or both")
         return self
 
@@ -60,7 +61,7 @@ class SourceBody(Body):
         """Return the source."""
         ids = None if self.message_ids is None else tuple(dict.fromkeys(self.message_ids))
         times = {name: at and to_text(from_text(at)) for name, at in (("since", self.since), ("until", self.until))}
-        return Source(**{**self.model_dump(), "message_ids": ids, **times})
+        return Source(**{**self.model_dump(), "kind": SourceKind(self.kind), "message_ids": ids, **times})
 
 
 class RetractionBody(Body):

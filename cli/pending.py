@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import click
 
@@ -13,12 +13,14 @@ from memnet.domain.core.access import Role
 from memnet.domain.core.canonical_json import canonical, parse
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
 from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
-from memnet.domain.documents.commands import ConfirmPending, IfExists, RejectPending, WriteResult
+from memnet.domain.documents.commands import ConfirmPending, IfExists, RejectPending, Take, WriteResult
 from memnet.operations.documents.pending import ListedPending, confirm_pending, list_pending, reject_pending
 from memnet.paging import rows
 from memnet.service import Service
 
 Command = TypeVar("Command", bound=Callable[..., None])
+OPERATOR = frozenset({Role.WRITE, Role.ADMIN})
+"""Who can use the storage decides what the user and what the tenant decides."""
 
 
 @click.group()
@@ -42,6 +44,10 @@ def list_(scope: UserScope) -> None:
         # As JSON, so that a text with any characters stays on one line.
         text = canonical(item.get("text")).decode()
         click.echo(f"{item.get('id')}  {document_of(row.key)}  {item.get('proposed_by')}  {verb} {text}")
+        choices = item.get("choices")
+        if isinstance(choices, list):
+            asked = canonical([item.get("question"), *choices]).decode()
+            click.echo(f"  the {item.get('decides') or 'confirming principal'} decides: {asked}")
     click.echo(count(len(found), "pending item"))
 
 
@@ -59,6 +65,15 @@ def _item_options(command: Command) -> Command:
 @click.option("--conversation", help="The id of the conversation that confirms the item.")
 @click.option("--message", multiple=True, help="The id of a message in that conversation (repeatable).")
 @click.option("--value", help="JSON to write instead of the proposed value.")
+@click.option(
+    "--take",
+    type=click.Choice(get_args(Take)),
+    default="proposed",
+    show_default=True,
+    help="Of an item that contradicts an entry: which is right.",
+)
+@click.option("--choice", type=click.IntRange(1), default=1, help="The index in choices of the proposal to take.")
+@click.option("--apart", help="With --take both: what sets the proposal apart; by default, its value.")
 def confirm(
     scope: UserScope,
     pending_id: str,
@@ -68,6 +83,9 @@ def confirm(
     conversation: str | None,
     message: tuple[str, ...],
     value: str | None,
+    take: Take,
+    choice: int,
+    apart: str | None,
 ) -> None:
     """Apply a pending item to the current version of its document, and remove it from the pending section.
 
@@ -77,13 +95,16 @@ def confirm(
     evidence = {"conversation_id": conversation, "message_ids": list(message)}
     command = ConfirmPending(
         key=_document(scope, document),
-        actor=Actor(actor, frozenset({Role.WRITE})),
+        actor=Actor(actor, OPERATOR),
         precondition=IfExists(),
         idempotency_key=f"cli-confirm-{pending_id}",
         pending_id=pending_id,
         confidence=confidence,
         evidence={name: member for name, member in evidence.items() if member} or None,
         values=() if value is None else (_json(value),),
+        take=take,
+        choice=choice,
+        apart=apart,
     )
     _show(storage.run(lambda service: confirm_pending(command, service)), "confirmed")
 
@@ -96,7 +117,7 @@ def reject(scope: UserScope, pending_id: str, document: str, actor: str, note: s
     """Remove a pending item and change nothing else; the history keeps it."""
     command = RejectPending(
         key=_document(scope, document),
-        actor=Actor(actor, frozenset({Role.WRITE})),
+        actor=Actor(actor, OPERATOR),
         precondition=IfExists(),
         idempotency_key=f"cli-reject-{pending_id}",
         pending_id=pending_id,

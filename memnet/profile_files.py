@@ -54,7 +54,7 @@ def read_profiles(
 
     A profile whose base has a fault is not joined: the fault is reported at the base.
     """
-    files = ProfileFiles(reading, directory)
+    files, start = ProfileFiles(reading, directory), len(reading.problems)
     given = dict(_given(reading, directory))
     order, problems = bases_first({name: profile.extends for name, profile in given.items()})
     for name, problem in problems.items():
@@ -65,6 +65,7 @@ def read_profiles(
             files.profiles[name] = profile
             files.report(profile, *check_profile(profile, schemas, named, unusable))
             reading.report_texts(files.path(name), parse(given[name].text))
+    reading.problems[start:] = sorted(reading.problems[start:], key=lambda problem: problem.file)
     files.profiles = {name: files.profiles[name] for name in given if name in files.profiles}
     reading.report(directory / RELEASED, *_changed(files, given))
     return files

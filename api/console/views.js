@@ -3,6 +3,7 @@
 import { catalog } from "./views/catalog.js";
 import { confirmations } from "./views/confirmations.js";
 import { conflicts } from "./views/conflicts.js";
+import { decisions } from "./views/decisions.js";
 import { documents } from "./views/documents.js";
 import { governance } from "./views/governance.js";
 import { history } from "./views/history.js";
@@ -14,7 +15,7 @@ import { service } from "./views/service.js";
 import { user } from "./views/user.js";
 
 export const GROUPS = [
-  { title: "All users", views: [overview, service, catalog] },
+  { title: "All users", views: [overview, decisions, service, catalog] },
   { title: "This user", views: [user, documents, history, confirmations, conflicts, replays, recall, prompt, governance] },
 ];
 export const VIEWS = GROUPS.flatMap(({ views }) => views);
@@ -26,6 +27,7 @@ const READERS = ["Read", "Admin"];
 const AUDITORS = ["Audit", "Admin"];
 const NEEDS = {
   overview: AUDITORS,
+  decisions: AUDITORS,
   service: ["Admin"],
   catalog: ["Read", "Audit", "Admin"],
   user: ["Read", "Audit", "Admin"],

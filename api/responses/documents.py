@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from api.responses.fields import Located, Object, Omitted, Page, Time
+from api.responses.fields import Located, Object, Omitted, OptionalTime, Page, Time
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.commands import Verdict
 
@@ -92,3 +92,27 @@ class PendingPage(Page):
     """A page of pending items."""
 
     pending: list[PendingRow]
+
+
+class ShownEntry(BaseModel):
+    """The open entry that a question shows."""
+
+    pointer: str = Field(description="The entry's position in the document.")
+    entry: Object
+    evidence: list[Object] = Field(description="What it rests on, one item for each source.")
+    confidence: float | None
+    since: OptionalTime = Field(description="Since when it holds.")
+    confirmed_by: list[str]
+
+
+class TenantPendingRow(PendingRow):
+    """A question that the tenant decides, and the entry that it asks about."""
+
+    user_id: str
+    existing: ShownEntry | None = Field(description="null: the entry that the question shows is not open any more.")
+
+
+class TenantPendingPage(Page):
+    """A page of questions."""
+
+    pending: list[TenantPendingRow]

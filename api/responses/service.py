@@ -25,7 +25,8 @@ class WaitingRow(BaseModel):
     """What waits for a person, of one kind and one user."""
 
     kind: WaitingKind = Field(
-        description="pending: items to confirm. conflict: open conflicts. failed_replay: replays that were given up. "
+        description="pending: items to confirm. question: those of them that the tenant decides. conflict: open "
+        "conflicts. failed_replay: replays that were given up. "
         "erasure: an erasure that runs, or that a legal hold has prevented. dead_letter: a job whose record cannot be "
         "read."
     )
@@ -63,6 +64,7 @@ class ProfileRow(BaseModel):
 
     profile_id: str
     version: str
+    extends: str | None = Field(None, description="The profile that this one extends.")
     etag: str
     document_bindings: list[BindingRow]
 
@@ -78,6 +80,7 @@ class ProfileBody(BaseModel):
 
     profile_id: str
     version: str
+    extends: str | None = Field(None, description="The base, with which the profile is joined already.")
     document_bindings: list[Object]
 
 

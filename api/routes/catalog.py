@@ -98,6 +98,7 @@ def _row(profile: Profile) -> dict[str, object]:
     return {
         "profile_id": profile.profile_id,
         "version": profile.version,
+        "extends": profile.extends,
         "etag": _etag(_canonical(profile)),
         "document_bindings": [one.model_dump(mode="json", include=shown) for one in profile.document_bindings],
     }

@@ -66,9 +66,13 @@ async def confirm(call: UserCall, body: ConfirmBody, head: PendingHead) -> Respo
 
     The written entry gets this confidence, this evidence and the time of the confirmation, where its schema has them.
     409 PENDING_TARGET_CHANGED if the entry was changed or removed, or is ambiguous; `details` then has `base`, `ours`
-    and `theirs` if the token may read documents. Neither the proposer nor the principal that submitted the
-    conversation can confirm, unless the profile allows it. A dry run returns the resulting document if the token may
-    read documents.
+    and `theirs` if the token may read documents. Neither a proposer nor the principal that submitted the conversation
+    can confirm, unless the profile allows it. A dry run returns the resulting document if the token may read documents.
+
+    An item that contradicts an open entry is a question: `take` says whether the proposed entry is right, the existing
+    one, or both, and `choice` which of several proposed ones. What the user decides needs Memory.Write, and what the
+    tenant decides Memory.Admin. 404 PENDING_ITEM_NOT_FOUND shows in `details` what was decided if someone else has
+    answered.
     """
     command = ConfirmPending(
         key=DocumentKey(call.scope, body.namespace, body.path),

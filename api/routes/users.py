@@ -1,4 +1,6 @@
-"""Routes of a tenant's users: all of them, and those for whom something waits."""
+"""Routes of a tenant's users: all of them, those for whom something waits, and what the tenant decides."""
+
+from dataclasses import asdict
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -8,12 +10,14 @@ from api.authorization import TenantCall
 from api.json_response import page_response
 from api.openapi import Returned, parameter
 from api.parameters import CURSOR, LIMIT
+from api.responses.documents import TenantPendingPage
 from api.responses.service import UserPage, WaitingPage
 from api.routing import tenant_routes
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.errors import MalformedRequest
-from memnet.domain.core.scope import MAX_SEGMENT
-from memnet.domain.governance.waiting import WaitingKind
+from memnet.domain.core.scope import MAX_SEGMENT, Json
+from memnet.domain.governance.waiting import TENANT, WaitingKind
+from memnet.operations.documents.tenant_pending import TenantQuestion, list_tenant_pending
 from memnet.operations.service.users import list_users
 from memnet.operations.service.waiting import list_waiting
 
@@ -26,6 +30,8 @@ _PREFIX = parameter(
 
 _KINDS = [kind.value for kind in WaitingKind]
 _KIND = parameter("query", "kind", {"type": "string", "enum": _KINDS}, "Only what waits in this way.")
+
+_DECIDES = parameter("query", "decides", {"type": "string", "enum": [TENANT]}, "Whose questions: the tenant's.")
 
 
 @route(
@@ -63,6 +69,39 @@ async def list_waiting_(call: TenantCall) -> Response:
     kind = _kind(call)
     page = await list_waiting(call.tenant_id, call.service, kind=kind, limit=limit, cursor=cursor)
     return page_response("waiting", page.items, page.next_cursor)
+
+
+@route(
+    "GET",
+    "/pending",
+    "list_tenant_pending",
+    summary="List the questions that the tenant decides",
+    parameters=(LIMIT, CURSOR, _DECIDES),
+    returns={200: Returned("A page of questions; it may be short or empty.", TenantPendingPage)},
+    errors={E.MALFORMED_REQUEST, E.INVALID_CURSOR},
+)
+async def list_tenant_pending_(call: TenantCall) -> Response:
+    """List the pending items of all users that the tenant decides, each with the entry that it contradicts, so that
+    both sides and their evidence can be compared. The cost depends on what waits, not on the number of users; a page
+    looks at 25 users at most. `:confirm` of the item's user answers.
+    """
+    limit, cursor = query.limit(call.request), query.cursor(call.request)
+    if query.text(call.request, "decides") not in (None, TENANT):
+        raise MalformedRequest(f"The query parameter decides must be {TENANT}.", parameter="decides")
+    page = await list_tenant_pending(call.tenant_id, call.service, limit=limit, cursor=cursor)
+    return page_response("pending", [_question(listed) for listed in page.items], page.next_cursor)
+
+
+def _question(listed: TenantQuestion) -> Json:
+    return {
+        "user_id": listed.key.scope.user_id,
+        "namespace": listed.key.namespace,
+        "path": listed.key.path,
+        "pointer": listed.waiting.pointer,
+        "etag": listed.etag,
+        "item": listed.waiting.item,
+        "existing": None if listed.existing is None else asdict(listed.existing),
+    }
 
 
 def _kind(call: TenantCall) -> WaitingKind | None:

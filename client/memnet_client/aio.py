@@ -17,7 +17,7 @@ from memnet_client.memory import Memory
 from memnet_client.randomness import between, monotonic
 from memnet_client.results import send_pending
 from memnet_client.steps import Answer, Json, PendingWrite, Request, Retry, Steps, Wait
-from memnet_client.values import Change, Message, Pages, ReplayState, Turn
+from memnet_client.values import Change, Message, Pages, ReplayState, TenantQuestion, Turn
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -293,6 +293,10 @@ class AsyncMemnet:
     def users(self, *, prefix: str | None = None) -> AsyncIterator[str]:
         """List the ids of the users about whom anything is stored; `prefix` is how the ids start."""
         return self.rows(self.service.users(prefix=prefix))
+
+    def questions(self) -> AsyncIterator[TenantQuestion]:
+        """List the questions that the tenant decides; see `ServiceCalls.questions`."""
+        return self.rows(self.service.questions())
 
     def waiting(self, *, kind: str | None = None) -> AsyncIterator[Json]:
         """List the users for whom something waits; see `ServiceCalls.waiting`."""

@@ -170,7 +170,7 @@ class ConflictClosed(MemnetError):
 
 
 class RetractionClosed(MemnetError):
-    """409: The retraction is in a state in which this is not possible; details["status"] says which."""
+    """409: The retraction is in a state in which this is not possible; details.status says which."""
 
 
 class PendingTargetChanged(MemnetError):

@@ -4,7 +4,7 @@ from memnet_client import requests, retraction_requests
 from memnet_client.randomness import new_id
 from memnet_client.steps import Json, Request, Retry, Steps, send
 from memnet_client.user_calls import UserCalls
-from memnet_client.values import Export, Page, Pages
+from memnet_client.values import Export, Page, Pages, PendingItem, TenantQuestion
 
 
 class Governance(UserCalls):
@@ -177,10 +177,27 @@ class ServiceCalls:
 
         return page
 
+    def questions(self) -> Pages[TenantQuestion]:
+        """List the questions that the tenant decides, of all users; `confirm` of the user answers one."""
+
+        def page(cursor: str | None) -> Steps[Page[TenantQuestion]]:
+            body = yield from _body(requests.list_tenant_pending(self.root, cursor=cursor), self.retry)
+            rows = [
+                TenantQuestion(
+                    row["user_id"],
+                    PendingItem(row["namespace"], row["path"], row["etag"], row["item"]),
+                    row["existing"],
+                )
+                for row in body["pending"]
+            ]
+            return Page(rows, body["next_cursor"])
+
+        return page
+
     def waiting(self, *, kind: str | None = None) -> Pages[Json]:
         """List the users for whom something waits, with one row for each user and kind.
 
-        `kind` is pending, conflict, failed_replay, erasure, dead_letter or retraction.
+        `kind` is pending, question, conflict, failed_replay, erasure, dead_letter or retraction.
         """
 
         def page(cursor: str | None) -> Steps[Page[Json]]:

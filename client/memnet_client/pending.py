@@ -1,5 +1,7 @@
 """Calls on what waits for confirmation."""
 
+from typing import Literal
+
 from memnet_client import requests
 from memnet_client.errors import IdempotencyKeyReused
 from memnet_client.results import applied_before, change_of
@@ -7,6 +9,7 @@ from memnet_client.steps import Json, Request, Steps, send
 from memnet_client.user_calls import UserCalls
 from memnet_client.values import Change, Evident, Page, Pages, PendingItem, evidence_json
 
+Take = Literal["proposed", "existing", "both"]
 CONFIRMED = 0.95
 """Confidence of what a person confirmed, unless the caller gives another."""
 
@@ -31,18 +34,28 @@ class PendingItems(UserCalls):
         evidence: Evident = None,
         confidence: float = CONFIRMED,
         value: Json = None,
+        take: Take = "proposed",
+        choice: int | None = None,
+        apart: str | None = None,
         key: str | None = None,
         etag: str | None = None,
         dry_run: bool = False,
     ) -> Steps[Change]:
-        """Confirm a pending item: its proposal is written, with this confidence and evidence.
+        """Confirm a pending item: what the answer takes is written, with this confidence and evidence.
+
+        `take`: of an item that contradicts an entry, which is right: the proposal, the existing entry, or both.
+        `choice`: the index in `item.choices` of the proposal, if there are several. `apart`: with both, what sets the
+        proposal apart; the default is its value.
 
         `value` is written instead of the proposed one; `etag` confirms on that version only. The default key is made
         from the item, so a repeated confirmation takes effect once. Raises ProposerCannotConfirm,
-        PendingTargetChanged, PendingItemNotFound and the other refusals.
+        PendingTargetChanged, PendingItemNotFound and the other refusals. Of two answers one is applied; the details of
+        the other's error show what was decided.
         """
         body = {"namespace": item.namespace, "path": item.path, "confidence": confidence}
         body |= {name: given for name, given in (("evidence", evidence_json(evidence)), ("value", value)) if given}
+        answer = {"take": take if take != "proposed" else None, "choice": choice, "apart": apart}
+        body |= {name: given for name, given in answer.items() if given is not None}
         request = requests.confirm_pending(
             self.root, item.pending_id, key=key or f"confirm:{item.pending_id}", etag=etag, body=body, dry_run=dry_run
         )

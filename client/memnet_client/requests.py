@@ -42,8 +42,8 @@ def user_root(tenant_id: str, user_id: str) -> str:
     return f"{tenant_root(tenant_id)}/users/{segment('user_id', user_id)}"
 
 
-def _document(root: str, namespace: str, path: str) -> str:
-    return f"{root}/documents/{segment('namespace', namespace)}/{document_path(path)}"
+def _document(root: str, namespace: str, path: str, kind: str = "documents") -> str:
+    return f"{root}/{kind}/{segment('namespace', namespace)}/{document_path(path)}"
 
 
 # --- documents
@@ -119,17 +119,8 @@ def delete_document(
 # --- entries and pending items
 
 
-def list_entries(
-    root: str,
-    *,
-    profile_id: str | None,
-    cursor: str | None,
-    binding_id: str | None = None,
-    section: str | None = None,
-    state: str | None = None,
-) -> Request:
+def list_entries(root: str, *, cursor: str | None, **only: str | None) -> Request:
     """List the entries of the documents with their origins."""
-    only = {"profile_id": profile_id, "binding_id": binding_id, "section": section, "state": state}
     return _get("list_entries", f"{root}/entries", **only, cursor=cursor)
 
 
@@ -262,12 +253,9 @@ def list_audit(root: str, *, namespace: str | None, path: str | None, cursor: st
     return _get("list_audit", f"{root}/audit", namespace=namespace, path=path, cursor=cursor)
 
 
-def get_blame(
-    root: str, namespace: str, path: str, *, pointer: str | None, as_of: str | None, cursor: str | None
-) -> Request:
+def get_blame(root: str, namespace: str, path: str, **asked: str | None) -> Request:
     """Get where the values of a document come from."""
-    url = f"{root}/blame/{segment('namespace', namespace)}/{document_path(path)}"
-    return _get("get_blame", url, pointer=pointer, as_of=as_of, cursor=cursor)
+    return _get("get_blame", _document(root, namespace, path, "blame"), **asked)
 
 
 def apply_retention(root: str, *, as_of: str | None, dry_run: bool) -> Request:
@@ -316,9 +304,6 @@ def verify_audit(root: str) -> Request:
     return Request("verify_audit", "POST", f"{root}/audit:verify")
 
 
-# --- tenants
-
-
 def list_users(root: str, *, prefix: str | None, cursor: str | None) -> Request:
     """List users."""
     return _get("list_users", f"{root}/users", prefix=prefix, cursor=cursor)
@@ -327,6 +312,11 @@ def list_users(root: str, *, prefix: str | None, cursor: str | None) -> Request:
 def list_waiting(root: str, *, kind: str | None, cursor: str | None) -> Request:
     """List what waits for a person."""
     return _get("list_waiting", f"{root}/waiting", kind=kind, cursor=cursor)
+
+
+def list_tenant_pending(root: str, *, cursor: str | None) -> Request:
+    """List the questions that the tenant decides."""
+    return _get("list_tenant_pending", f"{root}/pending", decides="tenant", cursor=cursor)
 
 
 def place_tenant_hold(root: str, *, reason: str) -> Request:

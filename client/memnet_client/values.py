@@ -210,6 +210,31 @@ class PendingItem:
         """The principal that proposed it; it cannot confirm it."""
         return str(self.raw["proposed_by"])
 
+    @property
+    def question(self) -> str | None:
+        """The question, if it contradicts an open entry."""
+        return self.raw.get("question")  # type: ignore[no-any-return]
+
+    @property
+    def choices(self) -> list[str]:
+        """The answers to the question: the open entry first, then the proposed ones. They quote what was said."""
+        return list(self.raw.get("choices") or ())
+
+    @property
+    def decides(self) -> str | None:
+        """Who decides: "user", "tenant", or None for everyone who may confirm."""
+        return self.raw.get("decides")  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class TenantQuestion:
+    """A question about a user that the tenant decides."""
+
+    user_id: str
+    item: PendingItem
+    existing: Json
+    """The open entry that the item contradicts, with pointer, evidence and confidence; None: it is not open now."""
+
 
 @dataclass(frozen=True, slots=True)
 class FoundEvent:

@@ -25,7 +25,7 @@ _COPIES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Unsealed:
-    """A message, as it was sealed and as it was read."""
+    """A message, sealed and read."""
 
     data: bytes
     key_id: str

@@ -13,7 +13,10 @@ from tests.api.conftest import code
 
 PROFILES, COPILOT = "/v1/profiles", "/v1/profiles/project-copilot-v1"
 SCHEMA = "/v1/schemas/memory.user.dynamic/1.0.0"
-SHIPPED = ["langgraph-store-v1", "personal-memory-v1", "project-copilot-v1", "support-desk-v1", "transcripts-v1"]
+SHIPPED = [
+    *("langgraph-store-v1", "personal-memory-v1", "project-copilot-v1", "support-desk-v1", "transcripts-v1"),
+    *("tutor-v1", "workspace-memory-v1"),
+]
 
 
 async def test_profiles_are_listed_with_their_bindings(client: httpx.AsyncClient) -> None:
@@ -34,9 +37,18 @@ async def test_profiles_are_listed_with_their_bindings(client: httpx.AsyncClient
     }
 
 
+async def test_a_profile_is_joined_with_its_base_and_names_it(client: httpx.AsyncClient, catalog: Catalog) -> None:
+    result = (await client.get("/v1/profiles/tutor-v1")).json()["profile"]
+    assert result == catalog.profiles["tutor-v1"].model_dump(mode="json")
+    assert result["extends"] == "personal-memory-v1"
+    assert {one["binding_id"] for one in result["document_bindings"]} == {"learner", "personal"}
+    rows = (await client.get(PROFILES)).json()["profiles"]
+    assert {row["profile_id"]: row["extends"] for row in rows if row["extends"]} == {"tutor-v1": "personal-memory-v1"}
+
+
 async def test_the_list_has_pages(client: httpx.AsyncClient) -> None:
-    first = (await client.get(PROFILES, params={"limit": 3})).json()
-    second = (await client.get(PROFILES, params={"limit": 3, "cursor": first["next_cursor"]})).json()
+    first = (await client.get(PROFILES, params={"limit": 4})).json()
+    second = (await client.get(PROFILES, params={"limit": 4, "cursor": first["next_cursor"]})).json()
     assert [row["profile_id"] for page in (first, second) for row in page["profiles"]] == SHIPPED
     assert second["next_cursor"] is None
 

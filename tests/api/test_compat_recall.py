@@ -138,3 +138,20 @@ async def test_a_retrieved_memory_has_its_importance_and_its_uses(client: httpx.
 async def test_a_body_that_is_not_theirs_is_refused(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> None:
     response = await client.post(path, json=body)
     assert (response.status_code, code(response)) == (400, "MALFORMED_REQUEST")
+
+
+async def test_the_oldest_question_is_the_clarification(client: httpx.AsyncClient, stored: str) -> None:
+    place = f"{USER}/documents/user/personal.json"
+    asked = {"profile_id": "personal-memory-v1", "binding_id": "personal", "reason": "live_update", "confidence": 0.3}
+    town = {"subject": "user", "attribute": "live in", "value": "Porto", "text": "I live in Porto.", "confidence": 0.3}
+    found = (await client.get(place)).json()["document"]["content"]["facts"][0]
+    town |= {name: found[name] for name in ("subject", "attribute") if name in found}
+    body = {**asked, "ops": [{"op": "add", "path": "/content/facts/-", "value": town}]}
+    etag = (await client.get(place)).headers["ETag"]
+    headers = {"If-Match": etag, "Idempotency-Key": "asks"}
+    evidence = {"conversation_id": "c9"}
+    answer = await client.patch(place, json={**body, "evidence": evidence}, headers=headers)
+    assert [row["verdict"] for row in answer.json()["settled"]] == ["asked"], answer.text
+    retrieved = await ask(client, "/v1/memories/retrieve", RETRIEVE)
+    assert "Porto" in retrieved["clarification_question"]
+    assert "Berlin" in retrieved["clarification_question"]

@@ -10,6 +10,7 @@ import pytest
 from tests.architecture.source_tree import PACKAGES, Module, modules
 
 MAX_LINES = 400
+GENERATED = {"client/memnet_client/errors.py"}
 VAGUE = frozenset({"util", "utils", "helper", "helpers", "common", "manager", "base", "misc", "stuff"})
 EVERYWHERE = modules(*PACKAGES, "tests")
 
@@ -45,7 +46,8 @@ def _definitions(place: str, body: list[ast.stmt], *, methods: bool) -> Iterator
 
 
 def test_a_file_has_at_most_400_lines() -> None:
-    assert {m.name: m.text.count("\n") for m in EVERYWHERE if m.text.count("\n") > MAX_LINES} == {}
+    written = [m for m in EVERYWHERE if m.name not in GENERATED]
+    assert {m.name: m.text.count("\n") for m in written if m.text.count("\n") > MAX_LINES} == {}
 
 
 def test_no_file_directory_or_class_has_a_vague_name() -> None:

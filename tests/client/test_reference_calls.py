@@ -76,6 +76,7 @@ def test_the_call_in_python_sends_the_operation(name: str) -> None:
             "messages": [{"message_id": "m1", "role": "user", "content": "Hi", "timestamp": "2026-02-14T20:00:00Z"}],
             "conflict_id": "cfl-1",
             "erasure_id": "era-1",
+            "retraction_id": "rtr-1",
         }
         exec(compile(PYTHON[name], name, "exec"), known)  # the statements of api/reference_calls.json
     assert name in sent

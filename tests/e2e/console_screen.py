@@ -11,6 +11,7 @@ from tests.browser.chromium import AXE
 
 VIEWS = {
     "overview": "Overview",
+    "decisions": "Decisions",
     "service": "Service",
     "catalog": "Profiles",
     "user": "User",

@@ -16,6 +16,7 @@ IN_ORDER = (
     "docs/confirming.md",
     "docs/turns.md",
     "docs/recall.md",
+    "docs/workspaces.md",
     "docs/subject-requests.md",
     "docs/blame.md",
     "docs/operations.md",

@@ -15,7 +15,7 @@ from tests.profiles.conftest import PROFILE, SCHEMA, Workshop
 MEMNET = Path(sys.executable).with_name("memnet")
 
 
-SHIPPED = "ok: 6 profiles in profiles, 10 schemas in schemas\n"
+SHIPPED = "ok: 7 profiles in profiles, 11 schemas in schemas\n"
 """As of a command in the directory of the repository."""
 
 

@@ -91,5 +91,5 @@ def test_the_shipped_cues_are_released_unchanged_in_two_languages() -> None:
     assert {language for language, _ in cues} >= {"en", "de"}
     assert {"/".join(key): found.file.sha256 for key, found in cues.items()} == read_released(CUES)
     forms = {language: found.forms for (language, _), found in CATALOG.cues.items()}
-    every = {"statement", "wish", "decision"}
-    assert forms == {"en": every, "de": every, "en-workspace": every - {"wish"}}
+    every, learner = {"statement", "wish", "decision"}, {"grade", "weak-topic", "style", "exam"}
+    assert forms == {"en": every, "de": every, "en-workspace": every - {"wish"}, "en-learner": learner}

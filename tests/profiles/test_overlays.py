@@ -90,7 +90,7 @@ def test_an_overlay_is_its_base_and_what_it_adds(workshop: Workshop) -> None:
 def test_an_overlay_can_be_extended(workshop: Workshop) -> None:
     keeper(workshop, confidence_rules={"min_confidence_for_durable_fact": 0.9})
     hive = {**BEES, "binding_id": "hive", "path": "hive.json"}
-    top = {"profile_id": "a-top", "extends": "keeper", "document_bindings": [hive]}
+    top: dict[str, Any] = {"profile_id": "a-top", "extends": "keeper", "document_bindings": [hive]}
     workshop.write("profiles/a-top.json", top)
     found = load_catalog(workshop.profiles, workshop.schemas, workshop.prompts)
 

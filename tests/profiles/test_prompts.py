@@ -25,6 +25,7 @@ RELEASED = {
     "recall-rerank/1.0.0": "0a57756f8e2e06abef425a89443bc319748f497e45fc69533c28ef6751e1fa04",
     "recall-rewrite/1.0.0": "3efa1927b4f37104b6f0c06b1fb0d2a537a254507140a057db320af9f7ebb322",
     "support-desk/1.0.0": "c2062ccae4363cbc2616b407b7c6157ac156482a540539f8007d2f4d33cddf24",
+    "tutor/1.0.0": "6bbd83089b6447a12c2198d3f1ba2b05fa0a75505b03c6f0dd51cbaf5b5e22e6",
     "workspace-memory/1.0.0": "917dbbf704451ca7b55292ef39718bfb3737977be4b685a801de9cc107f30678",
 }
 """Written down twice, so that editing prompts/released.json along with a prompt is noticed, too."""
@@ -38,10 +39,11 @@ def test_every_shipped_prompt_is_released_unchanged_and_used() -> None:
     catalog = load_catalog(ROOT / "profiles", ROOT / "schemas", PROMPTS)
     digests = {"/".join(key): prompt.sha256 for key, prompt in catalog.prompts.items()}
     rules = [p.extraction for p in catalog.profiles.values() if p.extraction]
+    own = [one for found in rules for one in found.prompts.values()]
     judges = [one.judge for one in rules if one.judge]
     stages = [one for p in catalog.profiles.values() for stages in p.recall.pipelines.values() for one in stages]
     asked = [one for one in stages if isinstance(one, Rewrite | Rerank)]
-    used = {f"{one.prompt_id}/{one.prompt_version}" for one in (*rules, *judges, *asked)}
+    used = {f"{one.prompt_id}/{one.prompt_version}" for one in (*rules, *judges, *asked, *own)}
     # No shipped pipeline asks a model for an order, and no shipped section for a text that joins statements.
     used |= {"recall-rerank/1.0.0", "consolidation/1.0.0"}
 

@@ -41,6 +41,7 @@ SPECIFIED = """{
 }"""
 
 RELEASED = {
+    "learner.state/1.0.0": "2fbe4e22a86aa276fe514dcf8cae1d62e54d6474e3dbd9fe77d5edcf6e49c42c",
     "memory.personal/1.0.0": "35a88236db08a4b43df964a2b2ee1237f0fa92c9583a7f3c6d319265cf182d94",
     "memory.workspace/1.0.0": "bb1d18058e4ffa237e9154bc02d6d9e62b463e85b37ad286ac3cea64a36fb128",
     "agents.transcript/1.0.0": "e0ec4983a07f920ca7e3a0f4c0582bf3eeae49ba0e0a9774f4aaa85d342fc2cf",

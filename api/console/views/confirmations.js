@@ -1,6 +1,6 @@
 // Pending items, each with what it rests on; another principal than the proposer confirms them.
 
-import { all, userUrl } from "../api.js";
+import { all, each, userUrl } from "../api.js";
 import { announce, button, el, facts, notice } from "../dom.js";
 import { code, path, plural, scalar } from "../format.js";
 import { inline, tree } from "../json_view.js";
@@ -9,8 +9,9 @@ import { quote } from "../sentences.js";
 import { claims } from "../session.js";
 import { incomplete, nameOf } from "../subject.js";
 import { confirm, origin, reject, source } from "./confirming.js";
+import { answers, existingOf, isQuestion, sides } from "./questions.js";
 
-const ANSWERS = { user: ". The user decides.", tenant: ". The tenant decides." };
+const DECIDES = { user: "The user decides.", tenant: "An administrator of the tenant decides." };
 
 export const confirmations = {
   id: "confirmations",
@@ -26,6 +27,8 @@ async function render({ subject, signal, reload }) {
     loadProfiles(signal),
   ]);
   if (!rows.length) return el("p", { class: "notice" }, "Nothing to confirm.");
+  const existing = await each(rows, (row) => (isQuestion(row.item) ? existingOf(subject, row, signal) : null));
+  const shown = new Map(rows.map((row, place) => [row, existing[place]]));
   rows.sort((one, other) => (scalar(one.item.proposed_at) < scalar(other.item.proposed_at) ? -1 : 1));
   const decide = async (work) => {
     const text = await work;
@@ -39,27 +42,28 @@ async function render({ subject, signal, reload }) {
     el(
       "ol",
       { class: "feed", role: "list" },
-      rows.map((row) => card(subject, row, neededConfidence(profiles, row.item), { decide, signal })),
+      rows.map((row) => card(subject, row, neededConfidence(profiles, row.item), { decide, signal, existing: shown.get(row) })),
     ),
   ];
 }
 
-/** What is proposed; a question comes first, and quotes both sides. */
+/** What is proposed, or the question about it. */
 function claim(item) {
   const text = typeof item.text === "string" ? quote(item.text) : "(no text)";
-  if (typeof item.question !== "string") return el("h2", { class: "claim" }, text);
-  return [el("h2", { class: "claim" }, item.question), el("p", {}, "A confirmation answers: ", text, ANSWERS[item.decides] ?? ".")];
+  const asked = typeof item.question === "string" ? item.question : text;
+  return [el("h2", { class: "claim" }, asked), DECIDES[item.decides] ? el("p", {}, DECIDES[item.decides]) : null];
 }
 
-function card(subject, row, needed, { decide, signal }) {
+function card(subject, row, needed, { decide, signal, existing }) {
   const { item } = row;
-  const own = [item.proposed_by, item.on_behalf_of].includes(claims().principal);
+  const also = Array.isArray(item.also_proposed_by) ? item.also_proposed_by : [];
+  const own = [item.proposed_by, item.on_behalf_of, ...also].includes(claims().principal);
   return el(
     "li",
     { class: "panel proposal" },
     claim(item),
     el("p", {}, origin(item), needed ? `; ${needed} is needed` : null, "."),
-    source(subject, item, signal),
+    isQuestion(item) ? sides(subject, item, existing, signal) : source(subject, item, signal),
     own
       ? notice("warn", "You proposed this. You can withdraw it; you can confirm it only if the profile allows it.")
       : null,
@@ -90,7 +94,9 @@ function card(subject, row, needed, { decide, signal }) {
     el(
       "div",
       { class: "actions" },
-      button("Confirm …", () => decide(confirm(subject, row, needed, signal)), { kind: "primary" }),
+      isQuestion(item)
+        ? answers(subject, row, existing, needed, { decide, signal })
+        : button("Confirm …", () => decide(confirm(subject, row, needed, signal)), { kind: "primary" }),
       button(own ? "Withdraw …" : "Reject …", () => decide(reject(subject, row))),
     ),
   );

@@ -124,9 +124,19 @@ function evidenceFields(item) {
 const withoutPending = ({ document: { content } }, { pointer }) =>
   patched({ content }, [{ op: "replace", path: pointer.replace(/\/\d+$/, ""), value: [] }]).content;
 
-/** Confirm a pending item. Returns the text of what was done, undefined if cancelled. */
-export async function confirm(subject, row, needed, signal) {
+/** What each answer to a question is called in the dialog. */
+const ANSWERS = {
+  proposed: { title: "Confirm this proposal", verb: "Confirm", leaves: "The proposal leaves the list of proposals." },
+  existing: { title: "Keep what is there", verb: "Keep", leaves: "The proposal is dropped. The entry keeps your answer." },
+  both: { title: "Keep both", verb: "Keep both", leaves: "The proposal is written beside the entry." },
+};
+
+/** Confirm a pending item; `answer` says what a question takes. Returns the text of what was done, undefined if cancelled. */
+export async function confirm(subject, row, needed, signal, answer = {}) {
   const { item } = row;
+  const proposal = answer.choice > 1 ? item.alternatives[answer.choice - 2] : item;
+  const { title, verb, leaves } = ANSWERS[answer.take ?? "proposed"];
+  const apart = el("input", { type: "text", maxlength: 300 });
   const send = sender(subject, row, "confirm");
   const preview = el("div", { class: "preview", "aria-live": "polite" });
   let asked = 0;
@@ -136,10 +146,12 @@ export async function confirm(subject, row, needed, signal) {
     if (number === asked) put(preview, ...[shown].flat());
   };
   const confidence = confidenceChoice(needed, look);
-  const evidence = evidenceFields(item);
+  apart.addEventListener("change", look);
+  const evidence = evidenceFields(proposal);
   const request = () => {
     const members = evidence.value();
-    return { confidence: confidence.value(), ...(Object.keys(members).length ? { evidence: members } : {}) };
+    const beside = answer.take === "both" && apart.value.trim() ? { apart: apart.value.trim() } : {};
+    return { ...answer, ...beside, confidence: confidence.value(), ...(Object.keys(members).length ? { evidence: members } : {}) };
   };
   const changesOf = async () => {
     if (confidence.value() === null) return el("p", { class: "muted" }, "Choose a confidence to see the changes.");
@@ -147,23 +159,29 @@ export async function confirm(subject, row, needed, signal) {
     const { body } = await send(request(), true);
     return [
       differences(withoutPending(before, row), withoutPending(body, row), "Changes"),
-      el("p", { class: "muted" }, "The proposal leaves the list of proposals."),
+      el("p", { class: "muted" }, leaves),
     ];
   };
   look();
-  const answer = await ask("Confirm this proposal", {
+  const done = await ask(title, {
     body: [
       typeof item.question === "string" ? el("p", {}, item.question) : null,
-      el("p", { class: "claim" }, quote(scalar(item.text ?? ""))),
-      el("p", { class: "muted" }, origin(item), "."),
-      source(subject, item, signal, READING_IS_RECORDED),
+      el("p", { class: "claim" }, quote(scalar(proposal.text ?? ""))),
+      el("p", { class: "muted" }, origin(proposal), "."),
+      source(subject, proposal, signal, READING_IS_RECORDED),
     ],
-    fields: [confidence.node, ...evidence.node, el("h3", {}, "Changes"), preview],
-    verb: "Confirm",
+    fields: [
+      answer.take === "both" ? field("What sets the proposal apart", apart, { hint: "Empty: its value." }) : null,
+      confidence.node,
+      ...evidence.node,
+      el("h3", {}, "Changes"),
+      preview,
+    ],
+    verb,
     more: [button("Preview", look)],
     act: () => send(request(), false),
   });
-  return answer && `Confirmed: change ${answer.body.sequence} of ${nameOf(row)}.`;
+  return done && `Confirmed: change ${done.body.sequence} of ${nameOf(row)}.`;
 }
 
 /** Reject a pending item. Returns the text of what was done, undefined if cancelled. */

@@ -17,6 +17,11 @@ const KINDS = {
     says: ["proposal waits for a confirmation", "proposals wait for a confirmation"],
     view: "confirmations",
   },
+  question: {
+    name: "To decide",
+    says: ["question waits for a decision of the tenant", "questions wait for a decision of the tenant"],
+    view: "decisions",
+  },
   conflict: { name: "Conflicts", says: ["conflict is open", "conflicts are open"], view: "conflicts" },
   failed_replay: { name: "Failed replays", says: ["replay has failed", "replays have failed"], view: "replays" },
   erasure: { name: "Open erasures", says: ["erasure is running", "erasures are running"], view: "user" },

@@ -190,8 +190,8 @@ async def _decide(user: AsyncUser, task_id: str, data: dict[str, Json]) -> Task:
 
 
 async def _confirm(user: AsyncUser, item: PendingItem, data: dict[str, Json]) -> None:
-    confidence = data.get("confidence")
-    chosen = {} if confidence is None else {"confidence": confidence}
+    names = ("confidence", "take", "choice", "apart")
+    chosen: Json = {name: data[name] for name in names if data.get(name) is not None}
     await user.confirm(item, evidence=data.get("evidence"), **chosen)
 
 

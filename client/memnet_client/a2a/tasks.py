@@ -26,7 +26,13 @@ def open_conflicts(replay: ReplayState) -> list[str]:
 def proposals_of(replay: ReplayState, pending: Sequence[PendingItem]) -> list[PendingItem]:
     """Return what the replay proposed and waits for confirmation."""
     uri = replay.raw.get("snapshot_uri")
-    return [item for item in pending if (item.raw.get("evidence") or {}).get("snapshot_uri") == uri]
+    return [item for item in pending if uri in _sources(item)]
+
+
+def _sources(item: PendingItem) -> list[Json]:
+    """Return the conversations behind an item: of its proposal, and of those that joined its question."""
+    proposals = [item.raw, *(item.raw.get("alternatives") or ())]
+    return [(one.get("evidence") or {}).get("snapshot_uri") for one in proposals]
 
 
 def task_of(replay: ReplayState, pending: Sequence[PendingItem] = ()) -> Task:
@@ -55,10 +61,12 @@ def task_of(replay: ReplayState, pending: Sequence[PendingItem] = ()) -> Task:
 
 
 def _asked(item: PendingItem) -> Json:
-    return {
+    asked = {
         "pending_id": item.pending_id,
         "binding_id": item.binding_id,
         "text": item.text,
         "confidence": item.confidence,
         "proposed_by": item.proposed_by,
     }
+    question = {"question": item.question, "choices": item.choices, "decides": item.decides}
+    return asked | (question if item.question is not None else {})

@@ -83,9 +83,10 @@ class ResolveArguments(Arguments):
 
     pending_id: str
     decision: Annotated[
-        Literal["confirm", "reject"] | None,
+        Literal["confirm", "existing", "both", "reject"] | None,
         Field(description="The user's decision; ignored by a host that asks the user."),
     ] = None
+    choice: int | None = None
     evidence: EvidenceArgument | None = None
 
 

@@ -82,6 +82,8 @@ async def memory_pending(call: Call, given: NoArguments) -> WaitingList:
                 text=item.text,
                 confidence=item.confidence,
                 proposed_by=item.proposed_by,
+                question=item.question,
+                choices=item.choices,
             )
         )
     return WaitingList(items=items, more=False)

@@ -55,6 +55,8 @@ class Waiting(BaseModel):
     text: str
     confidence: float | None
     proposed_by: str
+    question: str | None = None
+    choices: list[str] = []
 
 
 class WaitingList(BaseModel):

@@ -16,12 +16,16 @@ from memnet_client.mcp.reading import ids_of
 from memnet_client.mcp.refusals import Refused
 from memnet_client.mcp.tool import ADDS, CHANGES, Call, Tool, tool
 from memnet_client.mcp.values import Submitted, Written
+from memnet_client.pending import Take
 from memnet_client.profile import at
 from memnet_client.values import Change, PendingItem
 
 QUESTION = "decision"
 """The name of the question whether a pending item is true."""
 DECISIONS = ["confirm", "reject"]
+ANSWERS = ["confirm", "existing", "both", "reject"]
+"""The decisions on an item that contradicts an entry."""
+CHOICE = "choice"
 TOOLS: dict[str, Tool] = {}
 
 
@@ -56,16 +60,18 @@ async def memory_correct(call: Call, given: CorrectArguments) -> Written:
 
 @tool(TOOLS, title="Confirm or reject", hints=CHANGES)
 async def memory_resolve(call: Call, given: ResolveArguments) -> Written | types.InputRequiredResult:
-    """Confirm or reject memory that waits. Its proposer is refused a confirmation."""
+    """Confirm or reject memory that waits, or answer its question. Its proposer is refused a confirmation."""
     item = await _item(call, given.pending_id)
     if call.can_ask and QUESTION not in call.answers:
         return _question(item)
-    decision = _answer(call) if call.can_ask else given.decision
+    decision, choice = _answer(call, item) if call.can_ask else (given.decision, given.choice)
     if decision is None:
         raise Refused("DECISION_REQUIRED", "There is no decision. Nothing was changed.")
-    if decision == "confirm":
-        return _written(await call.user.confirm(item, evidence=_evidence(given.evidence)))
-    return _written(await call.user.reject(item))
+    if decision == "reject":
+        return _written(await call.user.reject(item))
+    take: Take = "existing" if decision == "existing" else "both" if decision == "both" else "proposed"
+    chosen = None if take == "existing" else choice
+    return _written(await call.user.confirm(item, evidence=_evidence(given.evidence), take=take, choice=chosen))
 
 
 @tool(TOOLS, title="Submit a conversation", hints=ADDS)
@@ -145,24 +151,30 @@ async def _item(call: Call, pending_id: str) -> PendingItem:
 
 def _question(item: PendingItem) -> types.InputRequiredResult:
     """Return the question to the person; the host calls the tool again with the answer."""
-    schema = {
-        "type": "object",
-        "properties": {QUESTION: {"type": "string", "title": "Decision", "enum": DECISIONS}},
-        "required": [QUESTION],
-    }
-    params = types.ElicitRequestFormParams(
-        message=f"Is this true, to be remembered? {item.text}", requested_schema=schema
-    )
+    wanted: dict[str, Any] = {QUESTION: {"type": "string", "title": "Decision", "enum": _decisions(item)}}
+    message = f"Is this true, to be remembered? {item.text}"
+    if item.question is not None:
+        proposed = [f"{number}: {text}" for number, text in enumerate(item.choices[1:], start=1)]
+        message = f"{item.question} confirm takes {' or '.join(proposed)}; existing takes: {item.choices[0]}"
+    if len(item.choices) > 2:
+        wanted[CHOICE] = {"type": "integer", "title": "Which one", "minimum": 1, "maximum": len(item.choices) - 1}
+    schema = {"type": "object", "properties": wanted, "required": [QUESTION]}
+    params = types.ElicitRequestFormParams(message=message, requested_schema=schema)
     return types.InputRequiredResult(input_requests={QUESTION: types.ElicitRequest(params=params)})
 
 
-def _answer(call: Call) -> str:
-    """Return the person's decision. Raises Refused if there is none."""
+def _decisions(item: PendingItem) -> list[str]:
+    return DECISIONS if item.question is None else ANSWERS
+
+
+def _answer(call: Call, item: PendingItem) -> tuple[str, int | None]:
+    """Return the person's decision, and which proposal it takes. Raises Refused if there is none."""
     answer = call.answers[QUESTION]
     if isinstance(answer, types.ElicitResult) and answer.action == "accept":
-        decision = (answer.content or {}).get(QUESTION)
-        if decision in DECISIONS:
-            return str(decision)
+        content = answer.content or {}
+        decision, choice = content.get(QUESTION), content.get(CHOICE)
+        if decision in _decisions(item):
+            return str(decision), choice if isinstance(choice, int) else None
     raise Refused("NOT_DECIDED", "The user made no decision. Nothing was changed.")
 
 

@@ -38,6 +38,7 @@ SHAPES = {
     "apply_retention": "as_of=text dry_run=flag",
     "export_user": "include_conversations=flag reason=text",
     "place_hold": "reason:text",
+    "plan_retraction": "source:object reason:text",
     "place_tenant_hold": "reason:text",
 }
 """By operation: `name:type` is required, `name=type` may be missing or null."""

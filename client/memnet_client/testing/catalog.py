@@ -91,5 +91,10 @@ def _is_shown(call: Call, profile: Profile) -> bool:
 
 def _row(profile: Profile) -> Json:
     bindings = [{name: one[name] for name in (*SHOWN, *SHOWN_TOO)} for one in profile.body["document_bindings"]]
-    named = {"profile_id": profile.profile_id, "version": profile.body["version"], "etag": profile.etag}
+    named = {
+        "profile_id": profile.profile_id,
+        "version": profile.body["version"],
+        "extends": profile.body["extends"],
+        "etag": profile.etag,
+    }
     return {**named, "document_bindings": bindings}

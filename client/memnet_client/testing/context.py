@@ -87,7 +87,11 @@ def clarification(call: Call, profile: Profile, places: Iterable[tuple[str, Plac
             items = resolve(stored.newest.view[ROOT], pointer(section)) if section and stored else []
         except LookupError:
             items = []
-        asked += [item for item in items if item.get("decides") == "user" and item.get("question")]
+        asked += [
+            {**item, "binding_id": binding_id}
+            for item in items
+            if item.get("decides") == "user" and item.get("question")
+        ]
     oldest = min(asked, key=lambda item: (item["proposed_at"], item["id"]), default=None)
     if oldest is None:
         return None

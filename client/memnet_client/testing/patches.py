@@ -19,6 +19,7 @@ from memnet_client.testing.json_patch import (
     pointer_text,
     resolve,
 )
+from memnet_client.testing.questions import proposers_of
 from memnet_client.testing.refusals import Refusal
 from memnet_client.testing.rules import Profile, check_writable, lies_within, touches, written
 from memnet_client.testing.settling import Settling, source_time
@@ -89,6 +90,7 @@ def settle(
     *,
     is_confirmed: bool = False,
     proposed_at: str | None = None,
+    answer: Json = None,
 ) -> tuple[list[Json], list[Json]]:
     """Return the operations that write what follows from the statements in a patch, and the verdicts."""
     rules = patch.profile.statements(patch.binding_id)
@@ -98,6 +100,7 @@ def settle(
     def ask(op: Json, rule: Json, held: Json) -> Json:
         item = _item(world, patch, op, {ROOT: before}, stored)
         asked = {"question": rule.get("question"), "decides": rule.get("decides")}
+        asked["contradicts"] = held.get(rule["id_field"])
         if asked["question"] is not None:
             texts = {"old": str(held.get("text")), "new": str(op["value"].get("text"))}
             asked["choices"] = list(texts.values())
@@ -119,6 +122,7 @@ def settle(
         patch.profile.pending(patch.binding_id),
         is_confirmed,
         patch.claimed_by,
+        answer,
     )
     return settling.settle(before, ops), settling.settled
 
@@ -296,8 +300,7 @@ def _check_pending(patch: Patch, effective: list[Json], before: Json, after: Jso
 
 def may_confirm(item: Json, principal: str, profile: Profile) -> bool:
     """Whether a principal may confirm an item."""
-    own = principal in (item.get("proposed_by"), item.get("on_behalf_of"))
-    return profile.body["confirmed_by"] == "anyone" or not own
+    return profile.body["confirmed_by"] == "anyone" or principal not in proposers_of(item)
 
 
 def _items(content: Json, section: Pointer) -> dict[str, Json]:

@@ -8,6 +8,7 @@ from memnet_client.testing.commits import Decision, Write, commit, target
 from memnet_client.testing.documents import governed
 from memnet_client.testing.json_patch import ROOT, Json, Pointer, canonical, pointer, pointer_text, resolve
 from memnet_client.testing.patches import Patch, applied, check_claim, content_of, decision, may_confirm, settle
+from memnet_client.testing.questions import check_decides, find_answer, shown_in, taken
 from memnet_client.testing.refusals import Refusal
 from memnet_client.testing.rules import covers
 from memnet_client.testing.state import Document, Place, UserMemory, World
@@ -45,6 +46,32 @@ def list_pending(call: Call) -> Answer:
     return Answer({**page.body, "pending": rows})
 
 
+def list_tenant_pending(call: Call) -> Answer:
+    """List the questions that the tenant decides, of all users, each with the entry that it shows."""
+    if call.query("decides") not in (None, "tenant"):
+        raise Refusal("MALFORMED_REQUEST", "The query parameter decides must be tenant.", parameter="decides")
+    page = call.page("pending", sorted(call.tenant.users.items()), most=25)
+    rows = [row for user_id, memory in page.body["pending"] for row in _questions(call.world, user_id, memory)]
+    return Answer({**page.body, "pending": rows})
+
+
+def _questions(world: World, user_id: str, memory: UserMemory) -> Iterator[Json]:
+    for place, document in sorted(memory.documents.items()):
+        for waiting in _waiting(world, place, document) if document.exists else ():
+            if waiting.item.get("decides") != "tenant":
+                continue
+            rules = world.profiles[waiting.item["profile_id"]].statements(waiting.item["binding_id"])
+            yield {
+                "user_id": user_id,
+                "namespace": place[0],
+                "path": place[1],
+                "pointer": waiting.pointer,
+                "etag": document.newest.etag,
+                "item": waiting.item,
+                "existing": shown_in(waiting.item, document.newest.view[ROOT], rules),
+            }
+
+
 def items_of(world: World, memory: UserMemory) -> list[Json]:
     """Return the pending items of all documents of a user."""
     documents = [(place, found) for place, found in memory.documents.items() if found.exists]
@@ -59,12 +86,19 @@ def confirm_pending(call: Call) -> Answer:
         found, patch = _find(call, place, pending_id, stored)
         if not may_confirm(found.item, call.principal, patch.profile):
             raise Refusal("PROPOSER_CANNOT_CONFIRM", "A pending item is not confirmed by its proposer.")
-        before = content_of(stored, patch.binding)
-        op = dict(found.item["target"])
-        if "value" in body:
-            op["value"] = body["value"]
-        written = _verified(_carried(op, found.item, before), body, call.world.ticks.now())
+        before, now = content_of(stored, patch.binding), call.world.ticks.now()
+        rules = patch.profile.statements(patch.binding_id)
+        answer = {**(body.get("evidence") or {}), "at": now, "confirmed_by": call.principal}
+        answer["answer"] = {"pending_id": pending_id, "at": now}
+        proposal, written = taken(found.item, body, before, rules, answer)
+        if proposal is not None:
+            op = dict(proposal["target"])
+            if "value" in body:
+                op["value"] = body["value"]
+            written += _verified(_carried(op, proposal, before), body, now)
         evidence = {**(body.get("evidence") or {}), "pending_id": pending_id}
+        if "contradicts" in found.item:
+            evidence["take"] = body.get("take", "proposed")
         patch = replace(patch, reason="confirmation", confidence=body["confidence"], evidence=evidence)
         check_claim(patch, written)
         ops, settled = settle(
@@ -74,7 +108,8 @@ def confirm_pending(call: Call) -> Answer:
             [{"op": "remove", "path": found.pointer}, *written],
             stored,
             is_confirmed=True,
-            proposed_at=found.item["proposed_at"],
+            proposed_at=found.item["proposed_at"] if proposal is None else proposal["proposed_at"],
+            answer=answer if "contradicts" in found.item else None,
         )
         return decision(patch, patch.binding, applied(patch.profile, patch.binding, before, ops), ops, [], settled)
 
@@ -125,9 +160,27 @@ def _find(call: Call, place: Place, pending_id: str, stored: Document | None) ->
     waiting = _waiting(call.world, place, stored) if stored else iter(())
     found = [one for one in waiting if one.item["id"] == pending_id]
     if len(found) != 1:
-        raise Refusal("PENDING_ITEM_NOT_FOUND", "The document has no pending item with this id.")
+        raise Refusal(
+            "PENDING_ITEM_NOT_FOUND",
+            "The document has no pending item with this id.",
+            **_decided(call, place, pending_id, stored),
+        )
     profile, binding = governed(call, found[0].item, place)
+    check_decides(found[0].item, call.identity.roles)
     return found[0], Patch(profile, binding, [], "confirmation", call.principal, person=call.person)
+
+
+def _decided(call: Call, place: Place, pending_id: str, stored: Document | None) -> Json:
+    """Return what was decided about a question, for a caller that may read."""
+    if stored is None or not call.identity.may_read:
+        return {}
+    for profile in call.world.profiles.values():
+        for binding in profile.bindings:
+            rules = profile.statements(binding["binding_id"]) if covers(binding, place) else {}
+            found = find_answer(stored.newest.view[ROOT], pending_id, rules)
+            if found is not None:
+                return {**found, "etag": stored.newest.etag}
+    return {}
 
 
 def _carried(op: Json, item: Json, content: Json) -> list[Json]:

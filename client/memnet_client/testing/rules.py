@@ -10,6 +10,7 @@ from memnet_client.testing.refusals import Refusal
 
 _DEFAULTS: Json = {
     "version": "1.0.0",
+    "extends": None,
     "writable_path_rules": {},
     "denied_fields": [],
     "durable_sections": {},
@@ -34,7 +35,7 @@ class Profile:
     """The JSON of a profile with its defaults, and what it allows."""
 
     def __init__(self, body: Json) -> None:
-        """Take the JSON of a file in profiles/."""
+        """Take the JSON of a file in profiles/, or of `get_profile`, which is joined with what it extends."""
         self.body: Json = {**deepcopy(_DEFAULTS), **deepcopy(body)}
         self.body["document_bindings"] = [{**_BINDING, **binding} for binding in self.body["document_bindings"]]
         self.body["confidence_rules"] = {**_THRESHOLDS, **self.body["confidence_rules"]}

@@ -10,6 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 from memnet_client.testing.json_patch import ROOT, Json, Pointer, apply, canonical, pointer, pointer_text, resolve
+from memnet_client.testing.questions import joined
 from memnet_client.testing.refusals import Refusal
 from memnet_client.testing.state import moment_of, text_of
 
@@ -31,14 +32,17 @@ class Settling:
     pending: Pointer | None
     is_confirmed: bool = False
     claimed_by: str | None = None
+    answer: Json = None
+    """The item of evidence of the answer to a question, if the patch is one."""
     settled: list[Json] = field(default_factory=list)
+    _content: Json = None
 
     def settle(self, content: Json, ops: list[Json]) -> list[Json]:
         """Return the operations that write what follows from the statements; `content` is not changed."""
         state, made = {ROOT: deepcopy(content)}, list[Json]()
         for index, op in enumerate(ops):
             place = pointer(op["path"])[1:]
-            rule = self.rules.get(place[:-1])
+            rule, self._content = self.rules.get(place[:-1]), state[ROOT]
             parts = [op] if rule is None or op["op"] not in ("add", "replace", "remove") else None
             if parts is None:
                 parts = self._settled(index, op, place, rule, resolve(state[ROOT], place[:-1]))
@@ -88,7 +92,8 @@ class Settling:
         entry = {name: value for name, value in new.items() if name not in _kept(rule)}
         if not isinstance(entry.get(own), str) or any(one.get(own) == entry[own] for one in entries):
             entry[own] = self.new_id()
-        entry |= {since: self.at, "evidence": {**(new.get("evidence") or self.evidence or {}), "at": self.at}}
+        source = {**(new.get("evidence") or self.evidence or {}), "at": self.at}
+        entry |= {since: self.at, "evidence": source | ({} if self.answer is None else {"also": [self.answer]})}
         links: Json = {} if holder is None else {rule["replaces_field"]: holder[1].get(own)}
         ops: list[Json] = []
         if later:
@@ -130,8 +135,29 @@ class Settling:
             self._report(index, "kept", None, replaced_by=stays)
             return []
         item = self.ask({"op": "add", "path": pointer_text((ROOT, *section, "-")), "value": new}, rule, held)
+        place, waits = self._question(item, section, rule)
+        if place is not None:
+            made = joined(waits, item, lambda entry: _value(entry, rule))
+            if made is None:
+                self._report(index, "kept", None, replaced_by=stays)
+                return []
+            self._report(index, "asked", None, replaced_by=stays, pending_id=waits["id"])
+            return [{"op": "replace", "path": pointer_text((ROOT, *self.pending, str(place))), "value": made}]
         self._report(index, "asked", None, replaced_by=stays, pending_id=item["id"])
         return [{"op": "add", "path": pointer_text((ROOT, *self.pending, "-")), "value": item}]
+
+    def _question(self, item: Json, section: Pointer, rule: Json) -> tuple[int | None, Json]:
+        """Return the question that waits about the same thing, with its index; None: there is none."""
+        path, thing = pointer_text((ROOT, *section, "-")), _thing(item["target"]["value"], rule)
+        try:
+            waiting = resolve(self._content, self.pending or ())
+        except LookupError:
+            waiting = []
+        for place, other in enumerate(waiting):
+            is_question = "contradicts" in other and other["target"]["path"] == path
+            if is_question and _thing(other["target"]["value"], rule) == thing:
+                return place, other
+        return None, None
 
     def _report(self, index: int, verdict: str, entry_id: str | None, **links: str | None) -> None:
         known = {name: value for name, value in links.items() if value is not None}

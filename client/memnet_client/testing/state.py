@@ -96,6 +96,9 @@ class UserMemory:
     replays: dict[str, Json] = field(default_factory=dict)
     conflicts: dict[str, Any] = field(default_factory=dict)
     accesses: list[Json] = field(default_factory=list)
+    retractions: dict[str, Json] = field(default_factory=dict)
+    withdrawn: dict[tuple[str, str], Json] = field(default_factory=dict)
+    """The snapshots that retractions have taken out."""
 
     def at(self, place: Place) -> Document | None:
         """Return an existing document."""

@@ -8,7 +8,7 @@ from memnet_client.testing.pending import items_of
 from memnet_client.testing.refusals import Refusal
 from memnet_client.testing.state import UserMemory
 
-KINDS = ("pending", "conflict", "failed_replay", "erasure", "dead_letter")
+KINDS = ("pending", "question", "conflict", "failed_replay", "erasure", "dead_letter", "retraction")
 
 
 def list_waiting(call: Call) -> Answer:
@@ -32,6 +32,9 @@ def _waiting(call: Call, kind: str, user_id: str) -> Iterator[tuple[list[str], J
     memory = call.tenant.users[user_id]
     if kind == "pending":
         yield [item["proposed_at"] for item in items_of(call.world, memory)], {}
+    if kind == "question":
+        items = items_of(call.world, memory)
+        yield [item["proposed_at"] for item in items if item.get("decides") == "tenant"], {}
     if kind == "conflict":
         views = [conflict.view for conflict in memory.conflicts.values()]
         yield [view["created_at"] for view in views if view["status"] == "open"], {}

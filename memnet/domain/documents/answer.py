@@ -1,8 +1,8 @@
 """The answer to a question, as the entries that it confirms keep it in their evidence.
 
 An answer is one item of evidence with `confirmed_by` and `answer`: the pending item that was answered, when, and the
-digests of what was not taken. So a statement that the person has already answered is not asked again, and whoever
-answers late can be shown what was decided.
+digests of what was not taken. So a statement that the person has already answered is not asked again, and a late
+answer can be shown what was decided.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,10 +43,10 @@ class Answer:
     """The digests of their evidence."""
     apart_from: tuple[Json, ...] = ()
     """Of an entry that was set apart: what the statement had in the member that sets it apart. Empty: none was."""
-    is_beside: bool = False
-    """Whether both are right, so that the proposal closes nothing."""
     is_current: bool = True
     """Whether the question still shows what is open, so that the answer counts as a statement made now."""
+    keeps_others: bool = False
+    """Whether the answer is both, so that what other claimants say stays open."""
 
     def members(self, at: str, *, is_apart: bool = False) -> dict[str, Json]:
         """Return it as the member `answer` of an item of evidence; `is_apart`: of the entry that was set apart."""
@@ -72,13 +72,12 @@ def answer_of(
     rule: SectionUpkeep,
     *,
     apart_from: Sequence[Json] = (),
-    is_beside: bool = False,
     is_current: bool = True,
 ) -> Answer:
     """Return the answer that did not take the statements `refused`."""
     values = dict.fromkeys(_digest(value_of(entry, rule)) for entry in refused)
     evidence = dict.fromkeys(found for entry in refused for found in _digests(entry, rule))
-    return Answer(pending_id, tuple(values), tuple(evidence)[:MAX_DIGESTS], tuple(apart_from), is_beside, is_current)
+    return Answer(pending_id, tuple(values), tuple(evidence)[:MAX_DIGESTS], tuple(apart_from), is_current)
 
 
 def refusing(entry: Entry, held: Sequence[Entry], rule: SectionUpkeep) -> Entry | None:
@@ -110,9 +109,9 @@ def set_apart(entry: Entry, held: Sequence[Entry], rule: SectionUpkeep) -> Entry
 
 
 def apart_member(rule: SectionUpkeep) -> str:
-    """Return the member that sets entries apart which are about the same otherwise.
+    """Return the member that sets entries apart which are about the same otherwise: the last one of `about`.
 
-    That is the last one of `about` that a sender states.
+    It is never the code of the claimant, which the service writes.
     """
     statements = statements_of(rule)
     return [name for name in statements.about if name != statements.claimed_by_field][-1]

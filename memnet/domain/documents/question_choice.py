@@ -1,7 +1,7 @@
 """Work out what an answer to a pending item takes: the proposal, the entry that exists, or both side by side."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -94,11 +94,12 @@ def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: 
     place, entry = shown
     write: Op = {"op": "replace", "path": f"/{ROOT}{rule.section}/{place}", "value": entry}
     if chosen is None or thing_of(chosen["target"]["value"], rule) != thing_of(entry, rule):
-        is_beside = command.take == "both"
-        return Taken(chosen, write, answer_of(command.pending_id, refused, rule, is_beside=is_beside))
+        answer = answer_of(command.pending_id, refused, rule)
+        return Taken(chosen, write, replace(answer, keeps_others=command.take == "both"))
     apart = _apart(command, chosen, content, rules, rule)
     had = chosen["target"]["value"].get(apart_member(rule))
-    return Taken(apart, write, answer_of(command.pending_id, refused, rule, apart_from=[had], is_beside=True))
+    answer = answer_of(command.pending_id, refused, rule, apart_from=[had])
+    return Taken(apart, write, replace(answer, keeps_others=True))
 
 
 def _check(command: ConfirmPending, item: Json, *, is_question: bool) -> None:

@@ -153,8 +153,8 @@ class SectionGate:
         entry = self.source.stamped(new, rule, change.op_index, change.slot, about.values(), taken, replaced)
         self.statements[change.op_index] = entry
         doubted = self._doubted()
-        asked = [*about.values(), *([] if doubted is None else [doubted]), *self._contradicting(entry)]
-        answered = refusing(entry, asked, rule) if is_new else None
+        asked_about = [*about.values(), *([] if doubted is None else [doubted]), *self._contradicting(entry)]
+        answered = refusing(entry, asked_about, rule) if is_new else None
         if answered is not None:
             self._report(change, "kept", None, replaced_by=answered.get(rule.id_field))
             return

@@ -59,7 +59,7 @@ class StatementSource:
     @property
     def closes_rivals(self) -> bool:
         """Whether the patch is an answer that ends what other claimants say."""
-        return self.is_confirmed and not (self.answer is not None and self.answer.is_beside)
+        return self.is_confirmed and (self.answer is None or not self.answer.keeps_others)
 
     def claimant_of(self, entry: Entry, rule: SectionUpkeep) -> Json:
         """Return the code of the claimant of a new entry: that of the patch, or of the pending item that it applies."""

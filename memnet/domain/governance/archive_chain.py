@@ -55,11 +55,12 @@ class Chain:
         return record
 
     def begin(self, baseline: Baseline) -> bytes:
-        """Begin with a baseline; return its bytes. Raises BrokenChain, also if its content is sealed."""
+        """Begin with a baseline; return its bytes. Raises BrokenChain, also if it is sealed or has no origins."""
         if (baseline.key, baseline.doc_id) != (self.key, self.doc_id):
             raise BrokenChain(self._next, "the baseline is of another document")
         if baseline.sequence < 1:
             raise BrokenChain(self._next, "the baseline has no sequence")
+        baseline.tree()
         self.fold, self._newest = baseline.fold(), baseline.version()
         self._note(baseline.schema_id, baseline.schema_version, baseline.schema_sha256, baseline.actor)
         self.records += 1

@@ -78,12 +78,9 @@ def _origin(said: Said) -> Iterator[str]:
     if valid.valid_from:
         until = f" until {valid.valid_until[:10]}" if valid.valid_until else ""
         yield f"{'Held' if until else 'Holds'} since {valid.valid_from[:10]}{until}."
-    if not origin.is_known:
-        yield f"Known since before {_time(origin.timestamp)}; older records have expired."
-    else:
-        product = f" through {origin.application}" if origin.application else ""
-        verb = "Confirmed" if origin.is_confirmed else "Written"
-        yield f"{verb} {_time(origin.timestamp)} by {origin.actor}{product}."
+    product = f" through {origin.application}" if origin.application else ""
+    verb = "Confirmed" if origin.is_confirmed else "Written"
+    yield f"{verb} {_time(origin.timestamp)} by {origin.actor}{product}."
     if origin.proposed_by:
         yield f"Proposed by {origin.proposed_by}."
     yield from _source(said.evidence)

@@ -31,8 +31,6 @@ from memnet.domain.documents.statement import (
 
 MAX_COMPARED: Final = 500
 """The most statements of a section that are compared with each other, the surest ones."""
-CLAIMED_BY: Final = "claimed_by"
-"""The member of a statement with who claims it. What different people claim never becomes one."""
 _TURNING_WORDS: Final = """
     no not never none nothing without cannot neither nor dont doesnt didnt isnt arent wasnt werent wont cant couldnt
     shouldnt wouldnt hasnt havent hadnt stopped stop stops quit gave former formerly ex past once used longer anymore
@@ -181,10 +179,13 @@ def _nearness(texts: Sequence[str], vectors: Vectors | None) -> Array:
 
 
 def _other_members(entry: Entry, rule: SectionUpkeep) -> bytes:
-    """Return the members that must be equal: all but text, subject, value, origin, importance and time."""
+    """Return the members that must be equal: all but text, subject, value, origin, importance and time.
+
+    What different people claim never becomes one.
+    """
     statements = statements_of(rule)
     left_out = {
-        *(name for name in statements.about if name != CLAIMED_BY),
+        *(name for name in statements.about if name != statements.claimed_by_field),
         *kept_members(rule),
         *(rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field),
         *(rule.importance_field, statements.value_field),

@@ -81,6 +81,15 @@ def get_me(side: Side) -> None:
         side.client().me()
 
 
+def list_tenant_pending(side: Side) -> None:
+    """List the questions that the tenant decides; what anyone may confirm is none of them."""
+    tenant = owned(side)
+    propose(tenant.user("maya"))
+    assert list(tenant.questions()) == []
+    with pytest.raises(errors.RoleRequired):
+        list(side.client().questions())
+
+
 def list_waiting(side: Side) -> None:
     """List what waits across users, of all kinds and of one."""
     tenant = owned(side)

@@ -10,11 +10,11 @@ import pytest
 
 from memnet_client import AsyncMemnet, AsyncUser, Memnet, PendingWrite, User, errors
 from memnet_client.testing.operations import OPERATIONS
-from tests.client.contract import claimant_calls, governance_calls, memory_calls, service_calls
+from tests.client.contract import claimant_calls, governance_calls, memory_calls, retraction_calls, service_calls
 from tests.client.contract.sides import Side
 from tests.client.specification import Specification
 
-MODULES = (memory_calls, governance_calls, service_calls)
+MODULES = (memory_calls, governance_calls, service_calls, retraction_calls, claimant_calls)
 CALLS: dict[str, Callable[[Side], None]] = {
     name: call for module in MODULES for name, call in vars(module).items() if name in {one.name for one in OPERATIONS}
 }

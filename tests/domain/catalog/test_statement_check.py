@@ -10,6 +10,7 @@ from memnet.domain.catalog.statement_check import check_statements
 from tests.domain.samples import ANYTHING
 from tests.domain.statement_document import SCHEMA, STATEMENT, statement_rules
 
+CLAIMED: dict[str, Any] = {"about": ["subject", "attribute", "claimed_by"], "claimed_by_field": "claimed_by"}
 AT = "/upkeep_rules/b/0/statements"
 NO_ROOM = "the schema refuses what the service writes to /"
 
@@ -69,6 +70,32 @@ def test_sound_rules_have_no_problem(members: dict[str, Any]) -> None:
         ({"question": "{old} {new} {when}"}, f"{AT}/question", "{when} is neither {old} nor {new}"),
         ({"upkeep": {"section": "/waiting"}}, AT, "are in the pending section, whose items are proposals"),
         ({"from_field": "subject", "about": ["attribute"]}, None, None),
+        ({**CLAIMED, "between_claimants": "review"}, None, None),
+        (
+            {**CLAIMED, "about": ["subject", "attribute"]},
+            f"{AT}/claimed_by_field",
+            "claimed_by is no later member of about",
+        ),
+        (
+            {**CLAIMED, "about": ["claimed_by", "subject"]},
+            f"{AT}/claimed_by_field",
+            "claimed_by is no later member of about",
+        ),
+        (
+            {"between_claimants": "review"},
+            f"{AT}/between_claimants",
+            "asks the tenant, and there is no claimed_by_field",
+        ),
+        (
+            {**CLAIMED, "between_claimants": "review", "question": None},
+            f"{AT}/between_claimants",
+            "asks the tenant, and there is no question",
+        ),
+        (
+            {**CLAIMED, "between_claimants": "review", "pending": False},
+            f"{AT}/between_claimants",
+            "asks the tenant, and there is no pending_sections",
+        ),
     ],
 )
 def test_a_problem_is_reported_with_its_pointer(
@@ -85,11 +112,13 @@ def test_a_problem_is_reported_with_its_pointer(
         ({"evidence": {"type": "object", "properties": {"at": {}}, "additionalProperties": False}}, "evidence"),
         ({"replaced_by": {"type": "integer"}}, "replaced_by"),
         ({"id": {"type": "string", "maxLength": 10}}, "id"),
+        ({"claimed_by": {"type": "string", "maxLength": 10}}, "claimed_by"),
     ],
 )
 def test_a_schema_without_room_for_the_service_is_a_problem(changes: dict[str, Any], place: str) -> None:
     entry = {**STATEMENT, "properties": STATEMENT["properties"] | changes}
     body = {**ANYTHING, "properties": SCHEMA["properties"] | {"facts": {"type": "array", "items": entry}}}
-    found = problems(statement_rules(), Schema.compile("any", "1.0.0", body))
+    rules = statement_rules(**CLAIMED) if place == "claimed_by" else statement_rules()
+    found = problems(rules, Schema.compile("any", "1.0.0", body))
     assert {pointer for pointer, _ in found} == {AT}
     assert all(reason.startswith(f"{NO_ROOM}{place}") for _, reason in found)

@@ -87,7 +87,7 @@ def test_the_tenant_is_compared_whole_and_before_the_role(tenants: tuple[str, ..
 
 
 def test_every_reason_that_a_patch_can_claim_has_a_role() -> None:
-    service_only = {Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION, Reason.REJECTION}
+    service_only = {Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION, Reason.REJECTION, Reason.RETRACTION}
     assert set(ROLE_OF_REASON) == set(Reason) - service_only
     assert set(ROLE_OF_REASON.values()) == ROLES["patch_document"]
 

@@ -173,3 +173,11 @@ def test_an_event_of_another_user_is_refused() -> None:
     assert read_entry(EntryKind.EVENTS, UserScope("t1", "u1"), line)
     with pytest.raises(ArchiveInvalid):
         read_entry(EntryKind.EVENTS, UserScope("t1", "u2"), line)
+
+
+def test_a_baseline_whose_origins_are_not_those_of_its_content_is_refused() -> None:
+    made = history()
+    baseline = baseline_after(made.records, 3, None)
+    for origins in (None, {}, {**baseline.origins, "tree": 99}, {**baseline.origins, "traces": []}):
+        with pytest.raises(BrokenChain, match="origins"):
+            Chain(KEY, "doc-1").read(baselines.dump(replace(baseline, origins=origins)))

@@ -266,3 +266,13 @@ def test_another_entry_in_the_place_of_one_is_new_and_the_same_evidence_counts_o
     for number in (4, 5):
         made.take(record(number, op("replace", "/facts/0/text", "B."), evidence={"conversation_id": "c3"}, actor="a"))
     assert [one.sequence for one in at(made, "/facts/0/text").sources()] == [3, 4]
+
+
+def test_a_copied_value_rests_on_who_wrote_it_and_names_who_copied_it() -> None:
+    made = origins_of(
+        record(2, op("add", "/box/a", "A."), evidence={"conversation_id": "c1"}),
+        record(3, op("copy", "/box/b", **{"from": "/content/box/a"})),
+    )
+    node = at(made, "/box/b")
+    assert (node.origin.sequence, [one.sequence for one in node.sources()]) == (2, [2])
+    assert [(source.kind, source.origin.sequence) for source in node.further] == [("copied", 3)]

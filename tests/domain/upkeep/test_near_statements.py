@@ -123,7 +123,7 @@ def test_what_differs_in_more_than_its_words_stays_open(members: dict[str, Any])
 
 
 def test_different_claimants_stay_apart_where_a_statement_is_about_them() -> None:
-    about = {"about": ["subject", "attribute", "claimed_by"]}
+    about = {"about": ["subject", "attribute", "claimed_by"], "claimed_by_field": "claimed_by"}
     one, other = {**HOME[0], "claimed_by": "clm-1"}, {**HOME[2], "claimed_by": "clm-2"}
     assert not alike(one, other, statements=about)
     assert alike(one, {**other, "claimed_by": "clm-1"}, statements=about)

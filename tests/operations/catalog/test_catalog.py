@@ -26,7 +26,10 @@ from tests.services import service_of
 
 READER = Actor("svc-a", frozenset({Role.READ}))
 SERVICE = service_of(catalog=CATALOG)
-SHIPPED = ["langgraph-store-v1", "personal-memory-v1", "project-copilot-v1", "support-desk-v1", "transcripts-v1"]
+SHIPPED = [
+    *("langgraph-store-v1", "personal-memory-v1", "project-copilot-v1", "support-desk-v1", "transcripts-v1"),
+    *("tutor-v1", "workspace-memory-v1"),
+]
 TWO = ["project-copilot-v1", "support-desk-v1"]
 
 
@@ -44,8 +47,8 @@ async def listed(actor: Actor = READER, known: Catalog = CATALOG) -> list[str]:
 
 
 async def test_pages_of_profiles_follow_one_another() -> None:
-    first = await list_profiles(READER, SERVICE, limit=3, cursor=None)
-    second = await list_profiles(READER, SERVICE, limit=3, cursor=first.next_cursor)
+    first = await list_profiles(READER, SERVICE, limit=4, cursor=None)
+    second = await list_profiles(READER, SERVICE, limit=4, cursor=first.next_cursor)
     assert [profile.profile_id for profile in (*first.items, *second.items)] == SHIPPED
     assert second.next_cursor is None
     with pytest.raises(InvalidCursor):
