@@ -2,12 +2,13 @@
 
 import pytest
 
+from memnet.settings import Settings
 from tests.cli.conftest import OF_USER, Memnet
 
 BY = ("--actor", "ops", "--reason", "It was poisoned.", "--key", "k1")
 
 
-def test_a_conversation_is_planned_applied_and_listed(memnet: Memnet) -> None:
+def test_a_conversation_is_planned_applied_and_listed(memnet: Memnet, storage: Settings) -> None:
     planned = memnet("retract", "plan", *OF_USER, "--conversation", "c1", *BY)
     assert planned.exit_code == 0, planned.output
     first, *_, last = planned.stdout.splitlines()
@@ -35,7 +36,7 @@ def test_a_conversation_is_planned_applied_and_listed(memnet: Memnet) -> None:
         ("--source-actor", "svc", "--since", "yesterday"),
     ],
 )
-def test_a_source_that_is_none_is_refused(memnet: Memnet, named: tuple[str, ...]) -> None:
+def test_a_source_that_is_none_is_refused(memnet: Memnet, storage: Settings, named: tuple[str, ...]) -> None:
     refused = memnet("retract", "plan", *OF_USER, *named, *BY)
     assert refused.exit_code == 2
     assert memnet("retract", "list", *OF_USER).stdout == "0 retractions\n"

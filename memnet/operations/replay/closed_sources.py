@@ -13,7 +13,7 @@ from memnet.service import Service
 from memnet.stores import ItemStore
 
 
-async def read_closed(scope: UserScope, records: ItemStore) -> ClosedSources:
+async def read_closed_sources(scope: UserScope, records: ItemStore) -> ClosedSources:
     """Return the closed sources of a user: one read. Raises HistoryCorrupt, Unavailable."""
     stored = await records.read(register_key(scope))
     return ClosedSources() if stored is None else load_closed(stored.data)

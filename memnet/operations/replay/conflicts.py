@@ -32,7 +32,7 @@ from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, conflict_key
 from memnet.domain.replay.proposal import ConflictDetails, Request, next_attempt
 from memnet.operations.governance.withdrawn_jobs import remove_conflict
-from memnet.operations.replay.closed_sources import read_closed
+from memnet.operations.replay.closed_sources import read_closed_sources
 from memnet.operations.replay.jobs import send_job, unmark_job
 from memnet.operations.replay.proposals import Rejected, rebase_proposal, try_proposal
 from memnet.paging import bounded, retry_conflicts
@@ -189,7 +189,7 @@ async def attempt_conflict(job: Job, service: Service, *, attempt: int | None) -
 async def _attempt(job: Job, attempt: int | None, service: Service) -> Conflict:
     """Raises StoreConflict after a write by another worker, or an own write that was applied unseen."""
     loaded, closed = await asyncio.gather(
-        read_conflict(job.scope, job.job_id, vault=service.vault), read_closed(job.scope, service.records)
+        read_conflict(job.scope, job.job_id, vault=service.vault), read_closed_sources(job.scope, service.records)
     )
     conflict = loaded.conflict
     withdrawal = closed.find_cited(conflict.evidence)

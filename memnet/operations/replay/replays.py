@@ -31,7 +31,7 @@ from memnet.domain.replay.replay import PatchResult, PatchStatus, Replay, Replay
 from memnet.domain.replay.replay_plan import PlannedPatch, ReplayPlan
 from memnet.operations.events.write_event import write_event
 from memnet.operations.governance.retractions import resume_retraction
-from memnet.operations.replay.closed_sources import read_closed
+from memnet.operations.replay.closed_sources import read_closed_sources
 from memnet.operations.replay.extraction import plan_replay
 from memnet.operations.replay.jobs import drop_unanswered, unmark_job
 from memnet.operations.replay.proposals import (
@@ -151,14 +151,14 @@ async def _continue(job: Job, service: Service, *, starts: bool) -> Replay:
         if started is None:
             return replay
         replay, tag = started
-    closed = await read_closed(job.scope, service.records)
+    closed = await read_closed_sources(job.scope, service.records)
     withdrawal = closed.find(replay)
     if withdrawal is not None:
         return await _retract(replay, tag, withdrawal, service)
     loaded = await _plan(replay, tag, service)
     if loaded.replay is not replay:
         # A source that was closed while a model extracted.
-        closed = await read_closed(job.scope, service.records)
+        closed = await read_closed_sources(job.scope, service.records)
     withdrawal = closed.find(loaded.replay, loaded.plan)
     if withdrawal is not None:
         return await _retract(loaded.replay, loaded.tag, withdrawal, service)

@@ -14,7 +14,7 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus, new_replay, replay_key
 from memnet.domain.replay.searchable_turn import is_searchable
 from memnet.domain.replay.snapshot import Conversation, Snapshot, access_of, load, snapshot_key, take
-from memnet.operations.replay.closed_sources import check_open, read_closed
+from memnet.operations.replay.closed_sources import check_open, read_closed_sources
 from memnet.operations.replay.jobs import send_job
 from memnet.paging import bounded, retry_conflicts
 from memnet.ports import MessageQueue, Page, StoreConflict, StoredBlob
@@ -69,7 +69,7 @@ async def store_snapshot(
         service.records.read(snapshot.key),
         service.records.read(replay_key(scope, snapshot.replay_id)),
         service.records.check_to_write(scope),
-        read_closed(scope, service.records),
+        read_closed_sources(scope, service.records),
     )
     check_open(closed, [snapshot], service.clock.now())
     if stored is not None:

@@ -28,7 +28,7 @@ from memnet.domain.replay.snapshot import Snapshot
 from memnet.domain.replay.turn import Turn, Turns, take_turn, taken_again
 from memnet.domain.sealing.sealing import DataKey
 from memnet.operations.documents.claimants import find_codes
-from memnet.operations.replay.closed_sources import check_open, read_closed
+from memnet.operations.replay.closed_sources import check_open, read_closed_sources
 from memnet.operations.replay.jobs import retry_replay, send_job, unmark_job
 from memnet.operations.replay.snapshots import is_done, renew_snapshot
 from memnet.operations.replay.waiting_for_replays import wait_for_replays
@@ -120,7 +120,7 @@ async def store_turns(
     ]
     ring = KeyRing(service.vault)
     checked, known_key, closed = await asyncio.gather(
-        service.records.check_to_write(scope), ring.find_current(scope), read_closed(scope, service.records)
+        service.records.check_to_write(scope), ring.find_current(scope), read_closed_sources(scope, service.records)
     )
     check_open(closed, taken, now)
     data_key = known_key or await ring.get_or_create(scope, checked=checked)

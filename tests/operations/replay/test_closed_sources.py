@@ -5,7 +5,7 @@ import pytest
 from memnet.domain.core.errors import SourceRetracted
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.domain.governance.withdrawn import Withdrawal, register_key
-from memnet.operations.replay.closed_sources import close_source, open_source, read_closed
+from memnet.operations.replay.closed_sources import close_source, open_source, read_closed_sources
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import WITHDRAWAL, WithdrawnWorld
 
@@ -21,9 +21,9 @@ async def test_it_is_written_once_and_only_for_changes() -> None:
     assert await world.service.records.read(register_key(ONE)) == stored
     other = Withdrawal("rtr-2", Source(kind=SourceKind.EVENT, event_id="e1"))
     await close_source(ONE, other, world.service)
-    assert list(await read_closed(ONE, world.service.records)) == [WITHDRAWAL, other]
+    assert list(await read_closed_sources(ONE, world.service.records)) == [WITHDRAWAL, other]
     await open_source(ONE, "rtr-1", world.service)
-    assert list(await read_closed(ONE, world.service.records)) == [other]
+    assert list(await read_closed_sources(ONE, world.service.records)) == [other]
 
 
 @pytest.mark.parametrize(
