@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from api.responses.fields import Object, Omitted, Page, Time
 from memnet.domain.core.access import Reason
 from memnet.domain.core.scope import Json
-from memnet.domain.history.origin import SourceKind
+from memnet.domain.history.origin import FurtherKind
 
 
 class OriginRow(BaseModel):
@@ -36,7 +36,7 @@ class OriginRow(BaseModel):
 class FurtherRow(OriginRow):
     """A further change that the value rests on."""
 
-    kind: SourceKind = Field(
+    kind: FurtherKind = Field(
         description="restated: it wrote the value again, from a source of its own. proposed: it proposed what was "
         "confirmed. merged: it put an entry that was merged into this one. returned: it put the entry that upkeep "
         "returned for confirmation. copied: it copied the value here."

@@ -63,6 +63,18 @@ class Governance(UserCalls):
             yield from _body(retraction_requests.plan_retraction(self.root, body=body, key=key or new_id()), self.retry)
         )
 
+    def retract_conversation(
+        self, conversation_id: str, *, reason: str, dry_run: bool = False, key: str | None = None
+    ) -> Steps[Json]:
+        """Take a conversation back, with what was learnt from it alone; return the retraction, which a worker applies.
+
+        With `dry_run`, and if another principal has to apply it, it is only planned. Raises UserHeld.
+        """
+        request = retraction_requests.retract_conversation(
+            self.root, conversation_id, reason=reason, dry_run=dry_run, key=key or new_id()
+        )
+        return (yield from _body(request, self.retry))
+
     def retractions(self) -> Pages[Json]:
         """List the user's retractions without their plans."""
 

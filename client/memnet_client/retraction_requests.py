@@ -9,6 +9,13 @@ def plan_retraction(root: str, *, body: Json, key: str) -> Request:
     return Request("plan_retraction", "POST", f"{root}/retractions", {"Idempotency-Key": key}, body=body)
 
 
+def retract_conversation(root: str, conversation_id: str, *, reason: str, dry_run: bool, key: str) -> Request:
+    """Take a conversation back."""
+    params = {"reason": reason} | ({"dry_run": "true"} if dry_run else {})
+    place = f"{root}/conversations/{segment('conversation_id', conversation_id)}"
+    return Request("retract_conversation", "DELETE", place, {"Idempotency-Key": key}, params=params)
+
+
 def list_retractions(root: str, *, cursor: str | None) -> Request:
     """List the retractions of a user."""
     params = {} if cursor is None else {"cursor": cursor}

@@ -86,6 +86,7 @@ class User:
     release_hold = _call(Memory.release_hold)
     hold = _call(Memory.hold)
     plan_retraction = _call(Memory.plan_retraction)
+    retract_conversation = _call(Memory.retract_conversation)
     retractions = _list(Memory.retractions)
     retraction = _call(Memory.retraction)
     apply_retraction = _call(Memory.apply_retraction)

@@ -233,3 +233,21 @@ async def test_an_erasure_begins_and_refuses_turns(client: httpx.AsyncClient) ->
 async def test_people_erase_only_where_the_tenant_allows_it(anonymous: httpx.AsyncClient, token: Token) -> None:
     response = await anonymous.delete("/users/u1", headers=signed_in(token))
     assert (response.status_code, code(response)) == (403, "SELF_ERASURE_FORBIDDEN")
+
+
+async def test_a_deleted_session_is_taken_back_and_accepts_no_more_turns(client: httpx.AsyncClient) -> None:
+    assert (await client.post("/turns", json=TURN)).status_code == 201
+    unnamed = await client.delete("/sessions/smoke")
+    assert (unnamed.status_code, code(unnamed)) == (400, "MALFORMED_REQUEST")
+    response = await client.delete("/sessions/smoke", params={"user_id": "u1"})
+    assert (response.status_code, response.json()["status"]) == (202, "applying")
+    known = await client.get(f"{USER}/retractions/{response.json()['retraction_id']}")
+    assert known.json()["source"] == {"kind": "conversation", "conversation_id": "smoke"}
+
+
+async def test_a_session_of_another_user_is_not_deleted(client: httpx.AsyncClient) -> None:
+    assert (await client.post("/turns", json=TURN)).status_code == 201
+    response = await client.delete("/sessions/smoke", params={"user_id": "u2"})
+    assert response.status_code == 202
+    known = await client.get(f"/v1/tenants/t1/users/u2/retractions/{response.json()['retraction_id']}")
+    assert (known.json()["documents"], known.json()["items"]) == ([], [])

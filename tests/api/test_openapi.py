@@ -50,6 +50,7 @@ EXPECTED = {
     "store_snapshot": BELOW_USER | WITH_BODY | {"202", "404", "409"},
     "store_turns": BELOW_USER | WITH_BODY | {"201", "404", "409", "422"},
     "list_conversations": BELOW_USER | {"200"},
+    "retract_conversation": BELOW_USER | {"202", "409", "422"},
     "read_snapshot": BELOW_USER | {"200", "404", "409"},
     "list_snapshot_reads": BELOW_USER | {"200"},
     "get_replay": BELOW_USER | {"200", "404"},

@@ -21,7 +21,7 @@ _ARRANGING = frozenset({Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION
 """The reasons of changes that arrange or admit what other changes have said."""
 
 
-class SourceKind(StrEnum):
+class FurtherKind(StrEnum):
     """How a value rests on a change other than the one that put it.
 
     RESTATED: the change wrote the same value again, or more evidence for its entry, from a source of its own.
@@ -97,7 +97,7 @@ class Origin:
 class Source:
     """A further change that a value rests on."""
 
-    kind: SourceKind
+    kind: FurtherKind
     origin: Origin
 
 
@@ -122,7 +122,7 @@ class Traced:
 
         A change that only confirmed, merged or returned the value is none of them, if the one that said it is known.
         """
-        said = [source.origin for source in self.further if source.kind is not SourceKind.COPIED]
+        said = [source.origin for source in self.further if source.kind is not FurtherKind.COPIED]
         own = [self.origin] if self.origin.states or not said else []
         return tuple({one.key: one for one in [*own, *said]}.values())
 

@@ -10,7 +10,7 @@ from memnet.domain.core.json_patch import pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text
 from memnet.domain.documents.array_matching import identifying_members, match_elements
-from memnet.domain.history.origin import Origin, Source, SourceKind, Traced, copied
+from memnet.domain.history.origin import FurtherKind, Origin, Source, Traced, copied
 from memnet.domain.history.origin_table import load_origins
 
 MERGED = "merged"
@@ -45,7 +45,7 @@ class Change:
         if self.origin.is_confirmed:
             for item in items:
                 for node in [*self.put, *self.kept]:
-                    rest_on_tree(node, _proposal(item) or item, SourceKind.PROPOSED)
+                    rest_on_tree(node, _proposal(item) or item, FurtherKind.PROPOSED)
             return
         self._link_applied(items)
         self._link_returned()
@@ -58,7 +58,7 @@ class Change:
                 value = proposal.plain()
                 for node in self.put:
                     if matched([node.plain()], [value]) == [0]:
-                        rest_on_tree(node, proposal, SourceKind.PROPOSED)
+                        rest_on_tree(node, proposal, FurtherKind.PROPOSED)
 
     def _link_returned(self) -> None:
         """A pending item that would restore what the same change removed returns it for confirmation."""
@@ -69,8 +69,8 @@ class Change:
         for item, proposal in waiting:
             entry = gone.get(canonical(proposal.plain()))
             if entry is not None:
-                item.rest_on([Source(SourceKind.RETURNED, origin) for origin in entry.sources()])
-                rest_on_tree(proposal, entry, SourceKind.RETURNED)
+                item.rest_on([Source(FurtherKind.RETURNED, origin) for origin in entry.sources()])
+                rest_on_tree(proposal, entry, FurtherKind.RETURNED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,10 @@ def apply_merge(merge: Merge, tree: Traced) -> None:
     except (KeyError, IndexError, TypeError, ValueError):
         return
     for entry in merge.entries:
-        rest_on_tree(into, entry, SourceKind.MERGED)
+        rest_on_tree(into, entry, FurtherKind.MERGED)
 
 
-def rest_on_tree(node: Traced, other: Traced, kind: SourceKind) -> None:
+def rest_on_tree(node: Traced, other: Traced, kind: FurtherKind) -> None:
     """Let a value rest on what another one rests on: member by member, and where the other has none, as a whole."""
     node.rest_on([Source(kind, origin) for origin in other.sources()])
     theirs = dict(other.children())

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from memnet.domain.core.scope import Json
-from memnet.domain.history.origin import Origin, Source, SourceKind, Traced
+from memnet.domain.history.origin import FurtherKind, Origin, Source, Traced
 
 _OF_OPERATION = ("op_index", "verb")
 _OF_CHANGE = tuple(one.name for one in fields(Origin) if one.name not in _OF_OPERATION)
@@ -40,7 +40,7 @@ def load_origins(form: Json, content: Json) -> Traced:
         traces = [
             (
                 origins[_place(first)],
-                tuple(Source(SourceKind(kind), origins[_place(origin)]) for kind, origin in others),
+                tuple(Source(FurtherKind(kind), origins[_place(origin)]) for kind, origin in others),
             )
             for first, *others in form["traces"]
         ]

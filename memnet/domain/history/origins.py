@@ -16,7 +16,7 @@ from memnet.domain.core.json_patch import Op, Pointer, pointer
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO
-from memnet.domain.history.origin import MAX_BEFORE, Origin, Source, SourceKind, Traced, copied, traced
+from memnet.domain.history.origin import MAX_BEFORE, FurtherKind, Origin, Source, Traced, copied, traced
 from memnet.domain.history.origin_links import Change, apply_merge, is_same_entry, matched, merges, restore
 
 EVIDENCE_DEPTH = 2
@@ -77,7 +77,7 @@ class Origins:
                 self._insert(path, moved)
             case "copy":
                 source = self._tree.at(pointer(op["from"]))
-                self._insert(path, copied(source, Source(SourceKind.COPIED, origin)))
+                self._insert(path, copied(source, Source(FurtherKind.COPIED, origin)))
 
     def _put(self, path: Pointer, value: Json, origin: Origin, change: Change, *, is_added: bool) -> None:
         parent, name = self._tree.at(path[:-1]), path[-1]
@@ -119,7 +119,7 @@ def _add_evidence(entry: Traced, origin: Origin, change: Change) -> None:
     change.kept.append(entry)
     if change.restates:
         for _, node in entry.nodes():
-            node.rest_on([Source(SourceKind.RESTATED, origin)])
+            node.rest_on([Source(FurtherKind.RESTATED, origin)])
 
 
 def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced:
@@ -146,7 +146,7 @@ def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced
         return new
     # What contains other values rests on what they rest on.
     if change.restates and not isinstance(old.value, dict | list):
-        old.rest_on([Source(SourceKind.RESTATED, origin)])
+        old.rest_on([Source(FurtherKind.RESTATED, origin)])
     return old
 
 
