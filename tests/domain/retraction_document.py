@@ -35,7 +35,7 @@ class Recorded:
         self.record([{"op": "add", "path": "/content", "value": self.copied()}], reason="live_update")
 
     def copied(self) -> Json:
-        """The content, to be changed by nobody else."""
+        """The content, as a copy."""
         return _copy(self.document.content)
 
     def record(self, ops: list[Any], **members: Any) -> None:

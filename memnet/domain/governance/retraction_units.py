@@ -78,7 +78,7 @@ def as_far_as_it_fits(
         if refusal is None:
             taken += units
         else:
-            refused += [planned(unit, ValueFate.UNRESOLVED, refusal) for unit in units if "-" not in unit.place]
+            refused += [planned_value(unit, ValueFate.UNRESOLVED, refusal) for unit in units if "-" not in unit.place]
     return made_of(*_split(taken)), refused
 
 
@@ -101,7 +101,7 @@ def made_of(changed: Sequence[Unit], added: Sequence[Unit]) -> TakenBack:
         for unit in ordered
         if unit.merged
     ]
-    return TakenBack(ops, [planned(unit, _fate(unit)) for unit in [*ordered, *added]], merged)
+    return TakenBack(ops, [planned_value(unit, _fate(unit)) for unit in [*ordered, *added]], merged)
 
 
 def _operations(unit: Unit) -> Iterator[Op]:
@@ -159,7 +159,7 @@ def _only_evidence(unit: Unit, names: set[str]) -> bool:
     return all(isinstance(unit.before.get(name), dict) for name in names)
 
 
-def planned(unit: Unit, fate: ValueFate, why: Why | None = None) -> PlannedValue:
+def planned_value(unit: Unit, fate: ValueFate, why: Why | None = None) -> PlannedValue:
     stays = fate is ValueFate.UNRESOLVED
     after = unit.before if stays else None if unit.after is GONE else unit.after
     return PlannedValue(pointer=pointer_text((ROOT, *unit.place)), fate=fate, why=why, before=unit.before, after=after)

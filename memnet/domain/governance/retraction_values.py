@@ -20,7 +20,15 @@ from memnet.domain.documents.statement import AT, kept_members, observations_of,
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.governance.retraction_reach import Reach
-from memnet.domain.governance.retraction_units import GONE, Fits, TakenBack, Unit, as_far_as_it_fits, made_of, planned
+from memnet.domain.governance.retraction_units import (
+    GONE,
+    Fits,
+    TakenBack,
+    Unit,
+    as_far_as_it_fits,
+    made_of,
+    planned_value,
+)
 from memnet.domain.governance.source import SourceKind, parts_of
 from memnet.domain.history.origin import Traced
 
@@ -43,7 +51,7 @@ def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fit
     refused: list[PlannedValue] = []
     if refusal is not None:
         made, refused = as_far_as_it_fits(changed, taking.added, fits)
-    unknown = [planned(unit, ValueFate.UNRESOLVED, Why.OLDER_THAN_HISTORY) for unit in taking.unknown]
+    unknown = [planned_value(unit, ValueFate.UNRESOLVED, Why.OLDER_THAN_HISTORY) for unit in taking.unknown]
     return replace(made, values=(*made.values, *refused, *unknown))
 
 

@@ -45,7 +45,7 @@ from memnet.service import Service
 MAX_ROUNDS = 64
 """The reads of the record by one call. Each further one follows a write by another worker."""
 MAX_SCANS = 8
-"""How often one run looks at all documents: once more after each round in which one had to be changed."""
+"""How often one run looks at all documents: again after each round in which one had to be changed."""
 MAX_PATCHES = 64
 """The patches of one document in one run. Each further one follows a write by another writer."""
 
