@@ -1,6 +1,7 @@
 """The life of one fact: said, proposed, confirmed, used by another product, contradicted, replaced, proven, erased.
 
-Before the erasure, two turns contradict each other. Each step is checked. A scripted model extracts, so that every run
+Before the erasure, two turns contradict each other, a doubt becomes a question, two colleagues disagree, and a forged
+conversation is taken back. Each step is checked. A scripted model extracts, so that every run
 shows the same.
 """
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from local.demo import turns
+from local.demo import asked, poisoned, turns, workspace
 from local.demo.checks import Unexpected, hold, refused
 from local.demo.screen import Screen, plural
 from local.emulators.models.behaviour import Behaviour, says
@@ -31,6 +32,7 @@ USER: Final = "maya"
 PROFILE: Final = "project-copilot-v1"
 CHAT: Final = "chat-agent"
 TRAVEL: Final = "travel-desk"
+PRIVACY: Final = "privacy-office"
 MODEL: Final = "scripted"
 PATIENCE: Final = 60.0
 BETWEEN_LOOKS: Final = 0.2
@@ -93,7 +95,7 @@ def model() -> tuple[Behaviour, ...]:
         )
         for text, op in zip(digests, ops, strict=True)
     )
-    return lisbon, porto, turns.model()
+    return lisbon, porto, turns.model(), poisoned.model()
 
 
 def _patch(op: Mapping[str, str]) -> dict[str, Any]:
@@ -133,13 +135,26 @@ class Life:
         await self._proven(first)
         self.screen.heading("6  Said in turns, and recalled in the next session")
         await turns.show(self._user(CHAT, profile=turns.PROFILE), self.screen)
+        await self._differed()
         await self._erased(travel)
 
-    def _user(self, principal: str, *roles: str, profile: str = PROFILE) -> AsyncUser:
+    async def _differed(self) -> None:
+        personal, travel = (self._user(name, profile=turns.PROFILE) for name in (CHAT, TRAVEL))
+        self.screen.heading("7  Asked, because the new statement is less sure")
+        await asked.show(personal, travel, TRAVEL, self.screen)
+        self.screen.heading("8  Two colleagues disagree")
+        noor = self._user(CHAT, profile=turns.PROFILE, user=workspace.COLLEAGUE)
+        shared = self._user(CHAT, profile=workspace.PROFILE, user=workspace.WORKSPACE)
+        await workspace.show(shared, noor, self.screen)
+        self.screen.heading("9  Poisoned, traced and taken back")
+        office = self._user(PRIVACY, "Memory.Admin", profile=turns.PROFILE)
+        await poisoned.show(personal, office, self.screen)
+
+    def _user(self, principal: str, *roles: str, profile: str = PROFILE, user: str = USER) -> AsyncUser:
         token = self.stack.token(tenants=TENANT, principal=principal, roles=roles or ("Memory.Read", "Memory.Write"))
         client = AsyncMemnet(self.stack.url, credential=token, tenant=TENANT, profile=profile)
         self._clients.append(client)
-        return client.user(USER)
+        return client.user(user)
 
     async def _said_and_proposed(self, chat: AsyncUser) -> None:
         self.screen.heading("1  Said and proposed")
@@ -211,8 +226,8 @@ class Life:
         self.screen.fact("earlier", f"asked for the version after change {confirmed['sequence']}: “{LISBON}”")
 
     async def _erased(self, travel: AsyncUser) -> None:
-        self.screen.heading("7  Erased, because Maya asks for it")
-        privacy = self._user("privacy-office", "Memory.Admin")
+        self.screen.heading("10 Erased, because Maya asks for it")
+        privacy = self._user(PRIVACY, "Memory.Admin")
         since = time.monotonic()
         erasure = await privacy.erase(key="maya-asked")
         early = travel.append("user_dynamic", "/preferences", "Window seat", evidence=ASKED.evidence)
