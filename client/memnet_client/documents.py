@@ -299,10 +299,11 @@ def _entry(
     template = template_of(profile, binding, section)
     if template is None or not isinstance(entry, str):
         return entry
-    values = {"$id": entry_id(section, entry), "$text": entry, "$evidence": evidence, "$time": time or now()}
-    # The service writes the code of a claimant.
-    written = {name: value for name, value in template.items() if value != "$claimant"}
-    return fill(written, values | {"$confidence": 1.0 if confidence is None else confidence})
+    said_at = time or now()
+    values = {"$id": entry_id(section, entry), "$text": entry, "$evidence": evidence, "$time": said_at}
+    values |= {"$confidence": 1.0 if confidence is None else confidence, "$date": said_at[: len("2026-02-14")]}
+    # A text alone gives no value to these. The service writes the code of a claimant.
+    return fill(template, values | dict.fromkeys(("$said", "$topic", "$claimant")))
 
 
 def _different(_there: Json, _wanted: Json) -> bool:

@@ -15,15 +15,20 @@ QUESTION: Final = "Which is our release day?"
 
 async def show(workspace: AsyncUser, colleague: AsyncUser, screen: Screen) -> None:
     """`workspace` is the user of the workspace, `colleague` Noor's own. Raises Unexpected and MemnetError."""
-    await colleague.append("personal", "/preferences", "I prefer to release early.", evidence=Evidence("chat-6"))
+    wish = {"subject": "user", "attribute": "prefers", "value": "short trips", "text": "I prefer short trips."}
+    wish |= {"confidence": 0.9}
+    await colleague.append("personal", "/preferences", wish, evidence=Evidence("chat-6"))
     for name, user_id, day in CLAIMS:
         text = f"Our release day is {day}."
         claim = {"subject": "workspace", "attribute": "release day", "value": day, "text": text, "confidence": 0.9}
         await workspace.append("workspace", "/claims", claim, evidence=Evidence("standup-1"), claimant=user_id)
         screen.fact(name, f"“{text}”  (in {WORKSPACE}, a memory that they share)")
-    entries = [entry.raw async for entry in workspace.entries(section="/claims")]
-    hold(len({entry["claimed_by"] for entry in entries}) == len(CLAIMS), f"the open statements are {entries}")
-    screen.say("Both are open: nobody closes what another person says. Each has a code, not the name, of its person.")
+    document = await workspace.read("workspace")
+    claims = [] if document is None else document.content["claims"]
+    hold(len({claim["claimed_by"] for claim in claims}) == len(CLAIMS), f"the statements are {claims}")
+    hold(not any("valid_until" in claim for claim in claims), "a claim has closed that of another person")
+    hold(not any(user_id in str(claims) for _, user_id, _ in CLAIMS), "the workspace has the name of a person")
+    screen.say("Both are open: no one closes what another says. The workspace keeps a code of each, no name.")
     screen.say(f"An agent asks the workspace: “{QUESTION}”")
     found = (await workspace.recall(QUESTION)).results
     hold(len(found) == len(CLAIMS) and all(row["disputed"] for row in found), f"the results are {found}")
