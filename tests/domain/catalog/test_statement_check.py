@@ -10,7 +10,7 @@ from memnet.domain.catalog.statement_check import check_statements
 from tests.domain.samples import ANYTHING
 from tests.domain.statement_document import SCHEMA, STATEMENT, statement_rules
 
-CLAIMED = {"about": ["subject", "attribute", "claimed_by"], "claimed_by_field": "claimed_by"}
+CLAIMED: dict[str, Any] = {"about": ["subject", "attribute", "claimed_by"], "claimed_by_field": "claimed_by"}
 AT = "/upkeep_rules/b/0/statements"
 NO_ROOM = "the schema refuses what the service writes to /"
 
