@@ -57,7 +57,7 @@ async def _poison(agent: AsyncUser, screen: Screen) -> None:
     replay = await agent.hand_in(CONVERSATION, [message])
     await replay.wait(PATIENCE)
     hold(replay.status == "succeeded", f"the replay is {replay.state.raw}")
-    screen.fact("a stranger", f"“{FORGED}”  (6 August 2026, in her name, in {CONVERSATION})")
+    screen.fact("a stranger", f"“{FORGED}”  (in her name, in {CONVERSATION})")
     found, facts = await agent.recall(QUESTION), await open_facts(agent)
     hold(WRONG in found.text and RIGHT not in facts, f"the wrong statement was not learnt: {facts}")
     screen.fact("recalled", f"“{WRONG}”  It has closed what Maya said.", style="red")

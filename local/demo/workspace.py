@@ -15,8 +15,8 @@ QUESTION: Final = "Which is our release day?"
 
 async def show(workspace: AsyncUser, colleague: AsyncUser, screen: Screen) -> None:
     """`workspace` is the user of the workspace, `colleague` Noor's own. Raises Unexpected and MemnetError."""
-    wish = {"subject": "user", "attribute": "prefers", "value": "short trips", "text": "I prefer short trips."}
-    wish |= {"confidence": 0.9}
+    about = {"subject": "user", "attribute": "prefers", "value": "short trips"}
+    wish = {**about, "text": "I prefer short trips.", "confidence": 0.9}
     await colleague.append("personal", "/preferences", wish, evidence=Evidence("chat-6"))
     for name, user_id, day in CLAIMS:
         text = f"Our release day is {day}."

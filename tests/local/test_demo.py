@@ -56,7 +56,8 @@ def test_the_life_of_one_fact_is_short_and_shows_no_hash(tmp_path: Path) -> None
         "“I left Acme. I work at Northwind now.” (entry, said in chat-3, message t2-1)",
         "asked “Earlier: I left Acme. I work at Northwind now. Now: I may be with Contoso by now. Which is right?”",
         "open “I left Acme. I work at Northwind now.”, confirmed by travel-desk; no question waits",
-        "recalled [1] “Our release day is Monday.” (disputed) [2] “Our release day is Friday.” (disputed)",
+        "“Our release day is Monday.” (disputed)",
+        "“Our release day is Friday.” (disputed)",
         "recalled “My tickets go to locker 7.” It has closed what Maya said.",
         "blame memnet-worker wrote it with confidence 0.90, said in mail-1, message m1",
         "plan reopened “My tickets go to my office.” removed “My tickets go to locker 7.” "
