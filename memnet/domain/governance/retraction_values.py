@@ -159,9 +159,8 @@ class _Taking:
         An item that is not of the source counts if another change cites it: the source may have written any.
         """
         child = node.value.get(rule.evidence_field)
-        if child is None:
-            return False
-        kept = [item for item, nodes in _items(child) if not self._is_withdrawn(item, nodes, child)]
+        items = [] if child is None else _items(child)
+        kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             kept = [item for item in kept if _cited(item) in self.cited]
             return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
