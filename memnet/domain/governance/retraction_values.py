@@ -148,8 +148,9 @@ class _Taking:
     def _is_cited(self, node: Traced, evidence: str | None) -> bool:
         """Whether an item of the entry's evidence is one that another change cites."""
         child = node.value.get(evidence) if evidence is not None else None
-        items = [] if child is None else _items(child)
-        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, child)]
+        if child is None:
+            return False
+        kept = [item for item, nodes in _items(child) if not self._is_withdrawn(item, nodes, child)]
         return any(_cited(item) in self.cited for item in kept)
 
     def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
@@ -158,8 +159,9 @@ class _Taking:
         An item that is not of the source counts if another change cites it: the source may have written any.
         """
         child = node.value.get(rule.evidence_field)
-        items = [] if child is None else _items(child)
-        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, child)]
+        if child is None:
+            return False
+        kept = [item for item, nodes in _items(child) if not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             kept = [item for item in kept if _cited(item) in self.cited]
             return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
