@@ -6,7 +6,9 @@ import { refusal } from "./dialog.js";
 import { code, time } from "./format.js";
 import { inline } from "./json_view.js";
 import { citedMessages } from "./messages.js";
+import { sourceOf } from "./retraction_words.js";
 import { confidence } from "./sentences.js";
+import { takeBack } from "./take_back.js";
 
 /** The roles that read where values come from. */
 export const READS_BLAME = ["Audit", "Admin"];
@@ -27,7 +29,7 @@ export const pointerOf = (names) => ["/content", ...names.map(step)].join("/");
 const blameUrl = (subject, { namespace, path }) => documentUrl(subject, namespace, path).replace("/documents/", "/blame/");
 
 /** Who, when, why, by which rule and on which evidence, of one origin. */
-function origin(row, { subject, signal }) {
+function origin(row, { subject, signal, open }) {
   if (!row.change_id) return el("p", {}, "Recorded before ", time(row.recorded_before), ".");
   const rule = row.profile_id ? `${row.profile_id} ${row.profile_version} / ${row.binding_id}` : null;
   return [
@@ -43,6 +45,7 @@ function origin(row, { subject, signal }) {
         ["Change", [code(row.change_id), ` operation ${row.op_index} (${row.op})`]],
       ].filter((pair) => pair && pair[1] !== null && pair[1] !== undefined),
     ),
+    el("div", { class: "actions" }, takeBack(sourceOf(row.evidence), open)),
     citedMessages(subject, row.evidence, signal),
   ];
 }

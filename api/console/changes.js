@@ -51,7 +51,7 @@ function contentAfter(record, before) {
 
 function sentence(record, before, after, needed) {
   const who = UPKEEP.has(record.reason) ? "Upkeep" : record.actor;
-  const tail = [citationOf(record.evidence), record.note ? `note: “${record.note}”` : null].filter(Boolean);
+  const tail = [citationOf(record.evidence), retractionOf(record), record.note ? `note: “${record.note}”` : null].filter(Boolean);
   const told = (kind, lead, clauses = [], more = []) => ({ kind, who, lead, clauses, tail, more: [...new Set(more)] });
   if (!record.ops) return { ...told("erased", unread(record), [], [ERASED]), tail: [] };
   if (after === undefined) return { ...told("deleted", `deleted the document${whyDeleted(record)}`), tail: [] };
@@ -82,6 +82,13 @@ export function plainText({ who, lead, clauses, tail, more }) {
 const isProposal = (value) => isObject(value) && isObject(value.target) && "proposed_by" in value;
 const isProposed = ({ before, after }) => before === undefined && isProposal(after);
 const citationOf = (evidence) => (isObject(evidence) ? citation(evidence) : null);
+
+/** The retraction that a change belongs to; the evidence of an undo says what it restores. */
+function retractionOf({ reason, evidence }) {
+  if (reason !== "retraction" || typeof evidence?.retraction_id !== "string") return null;
+  return `in ${"restores" in evidence ? "the undo of " : ""}retraction ${evidence.retraction_id}`;
+}
+
 const noteOf = (record) => (typeof record.note === "string" ? record.note : "");
 
 /** What a change did, where its content or the one before it is not known. */

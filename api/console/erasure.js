@@ -1,13 +1,13 @@
 // The erasure of a user: the dialog that asks for it, and an erasure followed to its end.
 
-import { call, get, idempotencyKeys, userUrl } from "./api.js";
-import { announce, badge, el, facts, notice, put } from "./dom.js";
-import { ask, refusal, typed } from "./dialog.js";
+import { call, idempotencyKeys, userUrl } from "./api.js";
+import { announce, badge, el, facts, notice } from "./dom.js";
+import { ask, typed } from "./dialog.js";
+import { follow } from "./following.js";
 import { code, count, time } from "./format.js";
 import { tree } from "./json_view.js";
 import { isStored } from "./subject.js";
 
-const LOOK_AGAIN = 2000;
 const TONES = { complete: "good", partial: "warn", running: "info" };
 
 /**
@@ -54,35 +54,13 @@ export function follower(subject, result, signal) {
     following.abort();
     following = new AbortController();
     const url = `${userUrl(subject)}/erasures/${encodeURIComponent(erasureId)}`;
-    watch(url, result, following.signal, known);
+    follow(url, result, following.signal, {
+      known,
+      parts: erasureParts,
+      running: ["running"],
+      says: ({ status }) => `The erasure is ${status}.`,
+    });
   };
-}
-
-/** Show an erasure and refresh it while it runs. Only changes are rendered and announced. */
-async function watch(url, result, signal, told) {
-  let shown = null;
-  let status = null;
-  const show = (what, nodes) => {
-    if (JSON.stringify(what) !== shown) put(result, ...nodes());
-    shown = JSON.stringify(what);
-  };
-  while (!signal.aborted) {
-    try {
-      told ??= await get(url, { signal });
-      show(told, () => erasureParts(told));
-      if (told.status !== status) announce(`The erasure is ${told.status}.`);
-      status = told.status;
-      if (status !== "running") return;
-    } catch (error) {
-      if (signal.aborted) return;
-      show([error.status, error.code], () => [refusal(error)]);
-      // The next refresh may succeed.
-      if (![0, 502, 503, 504].includes(error.status)) return;
-      status = null;
-    }
-    told = null;
-    await pause(LOOK_AGAIN, signal);
-  }
 }
 
 /** An erasure as facts, with its receipt. */
@@ -102,15 +80,3 @@ export function erasureParts(told) {
     told.receipt ? el("div", { class: "tree" }, tree(told.receipt, "receipt")) : null,
   ];
 }
-
-/** Wait, or until `signal` is aborted. */
-const pause = (milliseconds, signal) =>
-  new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener("abort", done);
-  });

@@ -16,6 +16,7 @@ const REASONS = {
   admin_migration: "written by an administrator",
   compaction: "shortened by upkeep",
   freshness: "refreshed by upkeep",
+  retraction: "put back by a retraction",
 };
 
 const parsed = (text) => {

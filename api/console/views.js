@@ -11,12 +11,13 @@ import { overview } from "./views/overview.js";
 import { prompt } from "./views/prompt.js";
 import { recall } from "./views/recall.js";
 import { replays } from "./views/replays.js";
+import { retractions } from "./views/retractions.js";
 import { service } from "./views/service.js";
 import { user } from "./views/user.js";
 
 export const GROUPS = [
   { title: "All users", views: [overview, decisions, service, catalog] },
-  { title: "This user", views: [user, documents, history, confirmations, conflicts, replays, recall, prompt, governance] },
+  { title: "This user", views: [user, documents, history, confirmations, conflicts, replays, recall, prompt, retractions, governance] },
 ];
 export const VIEWS = GROUPS.flatMap(({ views }) => views);
 /** The first of these that the token may see opens after the sign-in, and when a user is chosen. */
@@ -38,6 +39,7 @@ const NEEDS = {
   replays: ["Read", "Replay", "Admin"],
   recall: READERS,
   prompt: READERS,
+  retractions: AUDITORS,
   governance: ["Admin"],
 };
 

@@ -10,6 +10,7 @@ const BY = {
   admin_migration: "Entered by the administrator ",
   compaction: "Kept in order by ",
   freshness: "Kept in order by ",
+  retraction: "Put back by ",
 };
 
 /** A day, with the exact time for a program. */

@@ -8,6 +8,9 @@ import pytest
 from memnet.domain.core.access import Reason
 from tests.console.change_cases import CASES, EMPTY, LIKES, change, op
 from tests.console.node import run
+from tests.console.retraction_cases import RETRACTIONS
+
+ALL = CASES | RETRACTIONS
 
 
 def sentences(*cases: dict[str, Any]) -> list[list[dict[str, str]]]:
@@ -18,17 +21,17 @@ def sentences(*cases: dict[str, Any]) -> list[list[dict[str, str]]]:
 
 @pytest.fixture(scope="module")
 def said() -> dict[str, dict[str, str]]:
-    told = sentences(*({"records": case.records} for case in CASES.values()))
-    return {name: found[-1] for name, found in zip(CASES, told, strict=True)}
+    told = sentences(*({"records": case.records} for case in ALL.values()))
+    return {name: found[-1] for name, found in zip(ALL, told, strict=True)}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 def test_a_change_is_a_sentence(said: dict[str, dict[str, str]], name: str) -> None:
-    assert said[name] == {"kind": CASES[name].kind, "text": CASES[name].text}
+    assert said[name] == {"kind": ALL[name].kind, "text": ALL[name].text}
 
 
 def test_every_reason_has_a_case() -> None:
-    assert {case.record["reason"] for case in CASES.values()} == set(Reason)
+    assert {case.record["reason"] for case in ALL.values()} == set(Reason)
 
 
 def test_the_content_after_the_first_stored_record_is_enough() -> None:

@@ -22,6 +22,7 @@ VIEWS = {
     "replays": "Replays",
     "recall": "Recall",
     "prompt": "Prompt",
+    "retractions": "Retractions",
     "governance": "Governance",
 }
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")

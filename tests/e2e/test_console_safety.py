@@ -29,7 +29,7 @@ PATHS = ("/content/preferences/javascript:window.ran=1", '/content/"><img src=x 
     ("roles", "allowed"),
     [
         (("Memory.Read",), {"user", "documents", "confirmations", "replays", "recall", "prompt", "catalog"}),
-        (("Memory.Audit",), {"overview", "user", "history", "catalog"}),
+        (("Memory.Audit",), {"overview", "decisions", "user", "history", "retractions", "catalog"}),
         (("Memory.Replay",), {"conflicts", "replays"}),
         (("Memory.Write",), set()),
     ],

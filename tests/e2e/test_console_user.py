@@ -77,7 +77,7 @@ async def test_the_page_shows_what_waits_was_said_and_was_read(tab: Opens, maya:
     await expect(part(screen, "Who read it")).to_contain_text("No conversation was read")
     await expect(part(screen, "Legal holds")).to_contain_text("No legal hold is in force.")
     await expect(part(screen, "Erasures")).to_contain_text("No erasure was requested.")
-    await conversation.get_by_role("button", name="c-42").click()
+    await conversation.get_by_role("button", name="c-42", exact=True).click()
     await expect(screen.page.get_by_role("heading", level=1)).to_have_text("Replays")
     await expect(screen.main).to_contain_text(told["conversation_id"])
 

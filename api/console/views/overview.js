@@ -30,6 +30,11 @@ const KINDS = {
     says: ["job cannot be read", "jobs cannot be read"],
     view: "replays",
   },
+  retraction: {
+    name: "Retractions",
+    says: ["retraction is planned or has failed", "retractions are planned or have failed"],
+    view: "retractions",
+  },
 };
 const PREVENTED = "A legal hold has prevented the erasure: request it again.";
 
@@ -78,7 +83,7 @@ function waitingPart(tenant, { rows, complete }, go) {
           "div",
           { class: "notice good" },
           el("strong", {}, "Nothing is waiting. "),
-          `Tenant ${tenant} has no pending items, open conflicts, failed replays, unfinished erasures or dead letters.`,
+          `Tenant ${tenant} has no pending items, open conflicts, failed replays, unfinished erasures, dead letters or retractions to apply.`,
         ),
   ].filter(Boolean);
 }

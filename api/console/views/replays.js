@@ -5,6 +5,7 @@ import { announce, badge, button, el, facts, field, notice, select } from "../do
 import { refusal } from "../dialog.js";
 import { code, count, plural, time } from "../format.js";
 import { summary } from "../outcomes.js";
+import { takeBack } from "../take_back.js";
 import { incomplete } from "../subject.js";
 import { extractionLog } from "./extraction.js";
 
@@ -97,6 +98,7 @@ function parts(subject, replay, context, holder) {
       { class: "actions" },
       button("Refresh", refresh),
       replay.status === "failed" ? button("Retry", retry, { kind: "primary" }) : null,
+      takeBack({ kind: "conversation", conversation_id: replay.conversation_id }, context.open),
     ),
   ].filter(Boolean);
 }

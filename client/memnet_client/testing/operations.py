@@ -93,6 +93,7 @@ OPERATIONS = [
     _operation("GET", USER + "/conversations", conversations.list_conversations, R, A, H),
     _operation("POST", SNAPSHOTS, conversations.store_snapshot, W, P, A),
     _operation("POST", USER + "/conversations/{conversation_id}/turns", turns.store_turns, W, P, A),
+    _operation("DELETE", USER + "/conversations/{conversation_id}", retractions.retract_conversation, A),
     _operation("GET", SNAPSHOTS + "/{snapshot_id}", conversations.read_snapshot, A, H),
     _operation("GET", USER + "/accesses", conversations.list_snapshot_reads, A, H),
     _operation("GET", USER + "/replays", conversations.list_replays, R, P, A),

@@ -27,18 +27,35 @@ ALLOWED = {
 
 def plan_retraction(call: Call) -> Answer:
     """Plan a retraction; the same key plans it once."""
-    key, source, reason = call.key(), call.body["source"], call.body["reason"]
+    key, source = call.key(), call.body["source"]
     kind = source.get("kind")
     needed = NEEDED.get(kind) if isinstance(kind, str) else None
     given = source.keys() - {"kind"}
     if needed is None or not needed <= given or not given <= needed | ALLOWED.get(kind, set()):
         raise Refusal("MALFORMED_REQUEST", "The source has not the members of its kind.", param="/source")
+    return _answer(_planned(call, key, source, call.body["reason"]), 201)
+
+
+def retract_conversation(call: Call) -> Answer:
+    """Plan the retraction of a conversation and apply it at once; with `dry_run` only plan it."""
+    key, reason, is_dry = call.key(), call.query("reason"), call.flag("dry_run")
+    if not reason:
+        raise Refusal("MALFORMED_REQUEST", "The query parameter reason is required.", param="reason")
+    conversation_id = check_identifier("conversation_id", call.path["conversation_id"])
+    found = _planned(call, key, {"kind": "conversation", "conversation_id": conversation_id}, reason)
+    if not is_dry and found["undone_by"] is None:
+        _apply(call, found)
+    return Answer(_row(found), 202)
+
+
+def _planned(call: Call, key: str, source: Json, reason: str) -> Json:
+    """Return the retraction of this key, which is planned if there is none. Raises Refusal."""
     retraction_id = f"rtr-{digest([call.prefix, call.principal, key])[:32]}"
     known = call.memory.retractions.get(retraction_id)
     if known is not None:
         if (known["source"], known["reason"]) != (source, reason):
             raise Refusal("IDEMPOTENCY_KEY_REUSED", "The key belongs to another request.")
-        return _answer(known, 201)
+        return known
     _check_hold(call)
     call.world.check_writable(call.path["tenant_id"], call.path["user_id"])
     snapshots = _snapshots(call, source)
@@ -61,7 +78,7 @@ def plan_retraction(call: Call) -> Answer:
         "documents": [],
         "items": items,
     }
-    return _answer(call.memory.retractions[retraction_id], 201)
+    return call.memory.retractions[retraction_id]
 
 
 def list_retractions(call: Call) -> Answer:
@@ -83,12 +100,17 @@ def apply_retraction(call: Call) -> Answer:
         raise Refusal("ETAG_MISMATCH", "The plan of the retraction is another one.", latest_etag=found["etag"])
     if found["undone_by"] is not None:
         raise Refusal("RETRACTION_CLOSED", "The retraction is undone.", status=found["status"])
-    if found["status"] == "planned":
-        _check_hold(call)
-        for place in _snapshots(call, found["source"]):
-            call.memory.withdrawn[place] = call.memory.snapshots.pop(place)
-        found.update(status="applied", applied_by=call.principal, updated_at=call.world.ticks.now())
+    _apply(call, found)
     return Answer(_row(found), 202)
+
+
+def _apply(call: Call, found: Json) -> None:
+    if found["status"] != "planned":
+        return
+    _check_hold(call)
+    for place in _snapshots(call, found["source"]):
+        call.memory.withdrawn[place] = call.memory.snapshots.pop(place)
+    found.update(status="applied", applied_by=call.principal, updated_at=call.world.ticks.now())
 
 
 def undo_retraction(call: Call) -> Answer:

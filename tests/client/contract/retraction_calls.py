@@ -69,3 +69,28 @@ def undo_retraction(side: Side) -> None:
     assert (begun["status"] in ("undoing", "undone"), begun["undone_by"]) == (True, "operator")
     with pytest.raises(errors.RetractionClosed):
         maya.apply_retraction(plan["retraction_id"], etag=plan["etag"])
+
+
+def retract_conversation(side: Side) -> None:
+    """Take a conversation back in one call; a dry run only plans it, and the same key takes it back once."""
+    maya = side.user(*OPERATOR)
+    maya.hand_in("c1", TALK)
+    planned = maya.retract_conversation("c1", reason="It was poisoned.", dry_run=True, key="k1")
+    assert (planned["status"], planned["source"], planned["applied_by"]) == ("planned", SOURCE, None)
+    assert planned["counts"]["items"] > 0
+    assert "documents" not in planned
+    assert [row["conversation_id"] for row in maya.conversations()] == ["c1"]
+    begun = maya.retract_conversation("c1", reason="It was poisoned.", key="k1")
+    assert (begun["status"] in ("applying", "applied"), begun["applied_by"]) == (True, "operator")
+    assert begun["retraction_id"] == planned["retraction_id"]
+    again = maya.retract_conversation("c1", reason="It was poisoned.", key="k1")
+    assert (again["retraction_id"], again["applied_by"]) == (begun["retraction_id"], "operator")
+    with pytest.raises(errors.IdempotencyKeyReused):
+        maya.retract_conversation("c2", reason="It was poisoned.", key="k1")
+    with pytest.raises(errors.MalformedRequest):
+        maya.retract_conversation("c2", reason="")
+    with pytest.raises(errors.RoleRequired):
+        side.user().retract_conversation("c1", reason="It was poisoned.")
+    maya.place_hold("Case 4711")
+    with pytest.raises(errors.UserHeld):
+        maya.retract_conversation("c2", reason="It was poisoned.", key="k2")

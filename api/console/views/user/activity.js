@@ -3,6 +3,7 @@
 import { all, get, userUrl } from "../../api.js";
 import { badge, button, el } from "../../dom.js";
 import { count, time } from "../../format.js";
+import { takeBack } from "../../take_back.js";
 import { incomplete } from "../../subject.js";
 
 const SHOWN = 20;
@@ -70,6 +71,7 @@ export async function conversations({ subject, signal, open }) {
         row.service_id ? ` by ${row.service_id}` : null,
         row.snapshots > 1 ? `, the newest of ${row.snapshots}` : null,
       ),
+      takeBack({ kind: "conversation", conversation_id: row.conversation_id }, open),
     );
   };
   return [...inSteps(rows, line), incomplete(complete, rows.length)].filter(Boolean);

@@ -9,6 +9,8 @@ import { statements } from "../../chain_view.js";
 import { citedMessages, READING_IS_RECORDED, READS_CONVERSATIONS } from "../../messages.js";
 import { bySection, capital, entryParts, moment, reasonWords, title } from "../../sentences.js";
 import { claims } from "../../session.js";
+import { sourceOf } from "../../retraction_words.js";
+import { takeBack } from "../../take_back.js";
 import { incomplete, nameOf } from "../../subject.js";
 
 const MOST = 1000;
@@ -48,13 +50,13 @@ function section(name, entries, subject, signal, open) {
     el(
       "ul",
       { class: "entries", role: "list" },
-      held.map(({ entry, earlier }) => line(entry, earlier, subject, signal)),
+      held.map(({ entry, earlier }) => line(entry, earlier, subject, signal, open)),
     ),
     past.length ? el("details", { class: "raw" }, el("summary", {}, `${plural(past.length, "entry", "entries")} no longer ${past.length === 1 ? "holds" : "hold"}`), statements(past)) : null,
   );
 }
 
-function line(entry, earlier, subject, signal) {
+function line(entry, earlier, subject, signal, open) {
   const [opener, messages] = [citedMessages(subject, entry.evidence, signal) ?? []].flat();
   const { text, since, by, proposed, confidence, state, held, verified, cited, worth, used } = entryParts(entry);
   const origin = [since, by].filter(Boolean).join(" ") || "from before the recorded history";
@@ -78,7 +80,7 @@ function line(entry, earlier, subject, signal) {
       ".",
     ),
     earlier.length ? statements(earlier) : null,
-    el("div", { class: "actions" }, opener),
+    el("div", { class: "actions" }, opener, takeBack(sourceOf(entry.evidence), open)),
     messages,
   );
 }
