@@ -9,7 +9,7 @@ import httpx
 import httpx2
 import pytest
 from fastapi import FastAPI
-from mcp import Client, types
+from mcp import Client, MCPError, types
 from mcp.client.streamable_http import streamable_http_client
 
 from api import authorization
@@ -40,6 +40,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "messages": [{"message_id": "m1", "author": "user", "content": "x", "timestamp": "2026-02-14T20:00:00Z"}],
     },
     "memory_replay": {"replay_id": "r1"},
+    "memory_consolidate": {},
 }
 REMEMBER = CALLS["memory_remember"] | {"value": "s3cret"}
 Connect = Callable[..., Any]
@@ -72,6 +73,65 @@ def connect(app: FastAPI) -> Connect:
 async def test_every_tool_has_a_call_here(connect: Connect, token: Token) -> None:
     async with connect(url(), token()) as host:
         assert [tool.name for tool in (await host.client.list_tools()).tools] == list(CALLS)
+
+
+async def test_consolidation_is_offered_to_a_token_that_may_consolidate(connect: Connect, token: Token) -> None:
+    for roles, expected in (
+        (("Memory.Read", "Memory.Write"), False),
+        (("Memory.Read", "Memory.Replay"), True),
+        (("Memory.Read", "Memory.Admin"), True),
+    ):
+        async with connect(url(), token(*roles)) as host:
+            assert ("memory_consolidate" in [tool.name for tool in (await host.client.list_tools()).tools]) is expected
+            if expected:
+                found = await host.result("memory_consolidate", dry_run=True)
+                assert found == {"dry_run": True, "documents": []}
+            else:
+                with pytest.raises(MCPError, match="There is no such tool"):
+                    await host.client.call_tool("memory_consolidate", {})
+
+
+async def test_a_consolidation_reports_each_statement_and_is_done_once(
+    connect: Connect, token: Token, services: Service
+) -> None:
+    personal = url(profile="personal-memory-v1")
+    said = {"subject": "user", "valid_from": "2026-01-01T12:00:00Z", "last_verified_at": "2026-01-01T12:00:00Z"}
+    facts = [
+        {
+            "id": "s1",
+            "text": "The user lives in Lisbon.",
+            "attribute": "lives in",
+            "value": "Lisbon",
+            "confidence": 0.9,
+        },
+        {"id": "s2", "text": "In Lisbon the user lives.", "attribute": "home", "value": "Lisbon", "confidence": 0.8},
+    ]
+    async with connect(personal, token()) as host:
+        for fact in facts:
+            added = {**fact, **said, "evidence": {**EVIDENCE, "conversation_id": f"c-{fact['id']}"}}
+            await host.result("memory_remember", binding_id="personal", section="/facts", value=added)
+        (shown,) = (await host.result("memory_consolidate", dry_run=True))["documents"]
+        (done,) = (await host.result("memory_consolidate"))["documents"]
+        (again,) = (await host.result("memory_consolidate"))["documents"]
+        read = await host.result("memory_read", binding_id="personal")
+    assert (
+        shown
+        == done
+        == {
+            "binding_id": "personal",
+            "namespace": "user",
+            "path": "personal.json",
+            "outcome": "changed",
+            "problem": None,
+            "statements": [{"section": "/facts", "action": "consolidated", "entry_id": "s2", "into": "s1"}],
+            "groups": 0,
+        }
+    )
+    assert (again["outcome"], again["statements"]) == ("untouched", [])
+    kept, closed = read["content"]["facts"]
+    assert (kept["id"], closed["replaced_by"]) == ("s1", "s1")
+    cited = [kept["evidence"], *kept["evidence"]["also"]]
+    assert {item["conversation_id"] for item in cited} == {"c-s1", "c-s2"}
 
 
 class TestAdmission:
@@ -166,7 +226,7 @@ async def test_no_tool_reaches_anything_with_another_s_token(
     storage = StorageCalls(services)
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app)) as http:
         user = AsyncMemnet(ADDRESS, credential=given, tenant="t1", profile=PROFILE, http=http).user("u1")
-        async with Client(create_server(lambda context: user)) as client:
+        async with Client(create_server(lambda context: user, may_consolidate=lambda context: True)) as client:
             for tool, arguments in CALLS.items():
                 refused = await Host(client).refusal(tool, **arguments)
                 assert (tool, refused["code"]) == (tool, code)
@@ -230,8 +290,8 @@ async def test_a_tool_needs_the_roles_of_its_requests(
 ) -> None:
     found = set()
     async with connect(url(), token(*roles)) as host:
-        for name, arguments in CALLS.items():
-            answer = await host.client.call_tool(name, arguments)
+        for tool in (await host.client.list_tools()).tools:
+            answer = await host.client.call_tool(name := tool.name, CALLS[name])
             if answer.is_error and '"ROLE_REQUIRED"' in str(answer.content):
                 found.add(name)
     assert found == refused
