@@ -101,7 +101,7 @@ class ConsolidatedStatement(BaseModel):
 
 
 class ConsolidatedDocument(BaseModel):
-    """A document, and what became of it."""
+    """A document, and the result of the consolidation."""
 
     binding_id: str
     namespace: str
