@@ -105,9 +105,6 @@ class WithdrawnWorld(TurnWorld):
         asked: dict[str, Any] = {"actor": ADMIN, "idempotency_key": "k1"}
         planned = (await plan_retraction(ONE, source, "It was poisoned.", self.service, **asked)).retraction
         return await apply_retraction(ONE, planned.retraction_id, planned.etag, self.service, actor=ADMIN)
-        return await apply_retraction(
-            ONE, planned.retraction.retraction_id, self.service, etag=planned.retraction.etag, actor=ADMIN
-        )
 
     async def run_jobs(self, *jobs: Job, service: Service | None = None) -> None:
         """Do these jobs and all that were sent, one after the other, as the session of the user has it."""
@@ -119,7 +116,7 @@ class WithdrawnWorld(TurnWorld):
                     await self.work(job, service)
                 elif job.kind is JobKind.RETRACTION:
                     await run_retraction(job, service or self.service)
-            await drain(self.service)
+            await drain(service or self.service)
             waiting += self._sent()
 
     def _sent(self) -> list[Job]:

@@ -87,7 +87,7 @@ class Read:
 
     def with_others(self, others: "Read") -> "Read":
         """Return these and the others, which count where both have the same key."""
-        if not others.turns and not others.events:
+        if not (others.turns or others.events or others.stored or others.deleted):
             return replace(self, is_complete=self.is_complete and others.is_complete)
         same = {
             key: replace(turn, vector=own.vector)

@@ -1,7 +1,6 @@
 """Plan, apply, undo, get and list retractions: a source of memory is taken back."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -36,14 +35,14 @@ from memnet.domain.governance.source import Source
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.operations.governance.legal_holds import holds_covering
 from memnet.operations.governance.retraction_documents import find_documents
-from memnet.operations.governance.retraction_record import (
+from memnet.operations.governance.withdrawn_items import find_replays, plan_items
+from memnet.operations.replay.jobs import send_job
+from memnet.operations.replay.retraction_record import (
     LoadedRetraction,
     load_retraction,
     write_plan,
     write_retraction,
 )
-from memnet.operations.governance.withdrawn_items import find_replays, plan_items
-from memnet.operations.replay.jobs import send_job
 from memnet.paging import bounded, retry_conflicts
 from memnet.ports import Page, StoreConflict
 from memnet.service import Service
@@ -152,21 +151,6 @@ async def undo_retraction(scope: UserScope, retraction_id: str, service: Service
         return not (found.status is RetractionStatus.UNDONE or found.is_running)
 
     return await _begin(scope, retraction_id, RetractionStatus.UNDOING, check, service, actor=actor)
-
-
-async def resume_retraction(scope: UserScope, retraction_id: str, service: Service) -> None:
-    """Have a worker apply a retraction again that has ended: something has reached the storage since.
-
-    One that does not exist, or has not been applied, stays unchanged. Raises HistoryCorrupt, DecryptionFailed,
-    UserHeld, ErasureRunning, VaultUnavailable, Unavailable.
-    """
-
-    def check(found: Retraction) -> bool:
-        return found.status in (RetractionStatus.APPLIED, RetractionStatus.PARTIAL)
-
-    actor = Actor(service.worker_principal, frozenset())
-    with suppress(RetractionNotFound):
-        await _begin(scope, retraction_id, RetractionStatus.APPLYING, check, service, actor=actor)
 
 
 async def get_retraction(scope: UserScope, retraction_id: str, service: Service) -> RetractionView:

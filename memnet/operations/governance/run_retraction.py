@@ -30,15 +30,15 @@ from memnet.operations.governance.retraction_documents import (
     find_undo,
     send,
 )
-from memnet.operations.governance.retraction_record import (
+from memnet.operations.governance.withdrawn_items import apply_item, find_replays, plan_items, undo_item
+from memnet.operations.replay.closed_sources import close_source, open_source
+from memnet.operations.replay.jobs import unmark_job
+from memnet.operations.replay.retraction_record import (
     LoadedRetraction,
     load_retraction,
     write_plan,
     write_retraction,
 )
-from memnet.operations.governance.withdrawn_items import apply_item, find_replays, plan_items, undo_item
-from memnet.operations.replay.closed_sources import close_source, open_source
-from memnet.operations.replay.jobs import unmark_job
 from memnet.paging import retry_conflicts
 from memnet.service import Service
 

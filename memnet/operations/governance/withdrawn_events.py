@@ -14,8 +14,8 @@ from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal
 from memnet.domain.governance.withdrawn_entries import ENTRIES, strip_entries, with_entries
 from memnet.domain.upkeep.maintenance import entry_text
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.withdrawn_copies import keep_copy, read_copy
 from memnet.operations.history.closed_entries import place_of
+from memnet.operations.replay.withdrawn_copies import keep_copy, read_copy
 from memnet.ports import StoreConflict
 from memnet.service import Service
 from memnet.stores import unindex_events

@@ -20,8 +20,9 @@ from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay import Replay, ReplayStatus
 from memnet.domain.replay.replay_plan import event_id_of
 from memnet.domain.replay.snapshot import Snapshot, conversation_part, replay_id_of, snapshot_key
-from memnet.operations.governance import withdrawn_events, withdrawn_jobs, withdrawn_snapshots
+from memnet.operations.governance import withdrawn_events, withdrawn_snapshots
 from memnet.operations.governance.withdrawn_events import entries_of
+from memnet.operations.replay import withdrawn_jobs
 from memnet.operations.replay.taking import unseal_snapshot
 from memnet.paging import bounded, pages, rows
 from memnet.service import Service

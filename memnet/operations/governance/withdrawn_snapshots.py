@@ -17,8 +17,8 @@ from memnet.domain.replay.replay import replay_key
 from memnet.domain.replay.snapshot import Snapshot, replay_id_of
 from memnet.operations.events.index_turns import unindex_snapshot
 from memnet.operations.events.reindex_turns import any_searchable, renew_sharing
-from memnet.operations.governance.withdrawn_copies import keep_copy, read_copy
 from memnet.operations.replay.taking import unseal_snapshot
+from memnet.operations.replay.withdrawn_copies import keep_copy, read_copy
 from memnet.paging import retry_conflicts
 from memnet.ports import StoredBlob
 from memnet.service import Service

@@ -31,10 +31,10 @@ from memnet.domain.governance.withdrawn import Fate, PlannedItem, WithdrawnKind
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay.conflict import Asked, Conflict, ConflictStatus, Decision, Versions, conflict_key
 from memnet.domain.replay.proposal import ConflictDetails, Request, next_attempt
-from memnet.operations.governance.withdrawn_jobs import remove_conflict
 from memnet.operations.replay.closed_sources import read_closed_sources
 from memnet.operations.replay.jobs import send_job, unmark_job
 from memnet.operations.replay.proposals import Rejected, rebase_proposal, try_proposal
+from memnet.operations.replay.withdrawn_jobs import remove_conflict
 from memnet.paging import bounded, retry_conflicts
 from memnet.ports import Page, StoreConflict
 from memnet.service import Service

@@ -30,7 +30,6 @@ from memnet.domain.replay.proposal import (
 from memnet.domain.replay.replay import PatchResult, PatchStatus, Replay, ReplayStatus, replay_key
 from memnet.domain.replay.replay_plan import PlannedPatch, ReplayPlan
 from memnet.operations.events.write_event import write_event
-from memnet.operations.governance.retractions import resume_retraction
 from memnet.operations.replay.closed_sources import read_closed_sources
 from memnet.operations.replay.extraction import plan_replay
 from memnet.operations.replay.jobs import drop_unanswered, unmark_job
@@ -43,6 +42,7 @@ from memnet.operations.replay.proposals import (
     try_proposal,
     worker,
 )
+from memnet.operations.replay.resume_retraction import resume_retraction
 from memnet.operations.replay.taking import end_one, end_taken, find_untaken
 from memnet.operations.replay.turn_usage import count_usage
 from memnet.operations.replay.waiting_turns import waits

@@ -30,7 +30,7 @@ async def test_a_replay_that_runs_meanwhile_leaves_nothing_in_the_end() -> None:
             await world.run_jobs()
 
         between = Between(world, number, apply)
-        await world.run_jobs(job)
+        await world.run_jobs(job, service=world.process())
         between.stop()
         if len(between.calls) < number:
             break

@@ -62,6 +62,7 @@ async def test_an_undo_restores_the_bytes_and_opens_the_source(world: Retracting
     assert "removed" in {value.fate.value for document in second.plan.documents for value in document.values}
 
 
+@pytest.mark.parametrize("undoes", [False, True])
 async def test_a_worker_that_dies_at_any_step_is_continued(*, undoes: bool) -> None:
     reference = await Retracting().prepared()
     before = await reference.content()

@@ -8,8 +8,8 @@ from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import ConflictStatus, conflict_key
 from memnet.domain.replay.replay import ReplayStatus, replay_key
-from memnet.operations.governance.withdrawn_copies import keep_copy, read_copy
 from memnet.operations.replay.jobs import send_job, unmark_job
+from memnet.operations.replay.withdrawn_copies import keep_copy, read_copy
 from memnet.paging import retry_conflicts
 from memnet.ports import StoreConflict
 from memnet.service import Service

@@ -4,7 +4,7 @@ import pytest
 
 from memnet.domain.core.errors import RetractionNotFound
 from memnet.domain.core.job import Job, JobKind
-from memnet.operations.governance.retraction_record import load_retraction, write_plan
+from memnet.operations.replay.retraction_record import load_retraction, write_plan
 from memnet.ports import StoreConflict
 from tests.operations.retraction_scenario import Retracting
 from tests.operations.turn_search_scenario import ONE

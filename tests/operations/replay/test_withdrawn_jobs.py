@@ -2,7 +2,7 @@
 
 from memnet.domain.governance.withdrawn import Fate, PlannedItem, WithdrawnKind
 from memnet.domain.replay import replay as replays
-from memnet.operations.governance.withdrawn_jobs import close_replay, remove_conflict, reopen_replay
+from memnet.operations.replay.withdrawn_jobs import close_replay, remove_conflict, reopen_replay
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import WITHDRAWAL, WithdrawnWorld
 

@@ -8,7 +8,7 @@ from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal, WithdrawnKind, register_key
 from memnet.operations.governance.legal_holds import place_hold
 from memnet.operations.governance.retention import apply_retention
-from memnet.operations.governance.withdrawn_copies import read_copy
+from memnet.operations.replay.withdrawn_copies import read_copy
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import ADMIN, WITHDRAWAL, WithdrawnWorld
 
