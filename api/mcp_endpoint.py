@@ -15,6 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from api.authorization import BOUND, UserCall, authorize_own, authorize_user
 from api.request_body import read_json_bytes
+from memnet.domain.core.access import ROLES
 from memnet.domain.core.errors import OriginForbidden
 from memnet.domain.core.scope import check_identifier
 from memnet.settings import Settings
@@ -24,6 +25,8 @@ USER_PATH: Final = "/v1/tenants/{tenant_id}/users/{user_id}/mcp/{profile_id}"
 OWN_PATH: Final = "/mcp/{profile_id}"
 OPERATION: Final = "assemble_context"
 """The operation whose roles a host needs to connect. Each tool needs those of its own requests in addition."""
+CONSOLIDATE: Final = "consolidate_documents"
+"""The operation whose roles a host needs to be offered memory_consolidate."""
 
 
 def install(app: FastAPI) -> None:
@@ -70,6 +73,7 @@ class _Endpoint:
             tenant=call.scope.tenant_id,
             user_id=call.scope.user_id,
             profile_id=profile_id,
+            may_consolidate=bool(ROLES[CONSOLIDATE] & call.actor.roles),
         )
 
 

@@ -94,6 +94,7 @@ def _cited(one: Candidate) -> dict[str, Json]:
         conversation_id=one.conversation_id,
         message_ids=list(one.message_ids) or None,
         snapshot_uri=one.snapshot_uri,
+        also=[present(**{**source, "message_ids": list(source["message_ids"])}) for source in one.also] or None,
         speaker=one.speaker,
         said_at=one.said_at,
         valid_from=one.validity.valid_from,

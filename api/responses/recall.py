@@ -13,6 +13,14 @@ from memnet.domain.recall.recalled import Degraded
 Parts = dict[str, float]
 
 
+class SourceRow(BaseModel):
+    """A further source of an entry."""
+
+    conversation_id: str
+    message_ids: list[str]
+    snapshot_uri: Omitted[str] = None
+
+
 class CitedRow(BaseModel):
     """An entry of a document, an event, or a message of a turn, and where it is."""
 
@@ -32,6 +40,9 @@ class CitedRow(BaseModel):
     conversation_id: Omitted[str] = Field(None, description="Where it was said.")
     message_ids: Omitted[list[str]] = Field(None, description="The messages that say it.")
     snapshot_uri: Omitted[str] = Field(None, description="The snapshot that has these messages.")
+    also: Omitted[list[SourceRow]] = Field(
+        None, description="Where else it was said: the further sources of an entry that others have become one with."
+    )
     speaker: Omitted[str] = Field(None, description="Of a message: the name of who speaks, or the role.")
     said_at: Omitted[Time] = Field(
         None, description="When a message was said or an event was; since when an entry holds, or was verified last."

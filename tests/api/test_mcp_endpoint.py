@@ -40,6 +40,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "messages": [{"message_id": "m1", "author": "user", "content": "x", "timestamp": "2026-02-14T20:00:00Z"}],
     },
     "memory_replay": {"replay_id": "r1"},
+    "memory_consolidate": {},
 }
 REMEMBER = CALLS["memory_remember"] | {"value": "s3cret"}
 Connect = Callable[..., Any]
@@ -166,7 +167,7 @@ async def test_no_tool_reaches_anything_with_another_s_token(
     storage = StorageCalls(services)
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app)) as http:
         user = AsyncMemnet(ADDRESS, credential=given, tenant="t1", profile=PROFILE, http=http).user("u1")
-        async with Client(create_server(lambda context: user)) as client:
+        async with Client(create_server(lambda context: user, may_consolidate=lambda context: True)) as client:
             for tool, arguments in CALLS.items():
                 refused = await Host(client).refusal(tool, **arguments)
                 assert (tool, refused["code"]) == (tool, code)
@@ -230,8 +231,8 @@ async def test_a_tool_needs_the_roles_of_its_requests(
 ) -> None:
     found = set()
     async with connect(url(), token(*roles)) as host:
-        for name, arguments in CALLS.items():
-            answer = await host.client.call_tool(name, arguments)
+        for tool in (await host.client.list_tools()).tools:
+            answer = await host.client.call_tool(name := tool.name, CALLS[name])
             if answer.is_error and '"ROLE_REQUIRED"' in str(answer.content):
                 found.add(name)
     assert found == refused

@@ -1,11 +1,14 @@
 """`memnet compact`, `refresh` and `outbox` on Azurite."""
 
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 from azure.storage.blob import ContainerClient
 
-from memnet.domain.core.scope import Actor
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.documents.commands import IfAbsent, ReplaceDocument
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import replace_document
@@ -77,6 +80,94 @@ def test_compacting_changes_what_the_dry_run_showed_once(memnet: Memnet, memory:
     )
     assert version(memory).startswith('"2-')
     assert memnet("compact", *OF_USER).stdout == "2 documents with upkeep rules, 0 changed\n"
+
+
+PERSONAL = DocumentKey(SCOPE, "user", "personal.json")
+SECTIONS = ("facts", "preferences", "opinions", "decisions", "procedures", "happenings", "to_confirm")
+AT = "2026-01-01T12:00:00.000000Z"
+
+
+def statement(entry_id: str, text: str, attribute: str, confidence: float) -> dict[str, Any]:
+    return {
+        "id": entry_id,
+        "text": text,
+        "subject": "user",
+        "attribute": attribute,
+        "value": "Lisbon",
+        "confidence": confidence,
+        "evidence": {"conversation_id": f"c-{entry_id}", "message_ids": ["m1"], "at": AT},
+        "valid_from": AT,
+        "last_verified_at": AT,
+    }
+
+
+SAID = [
+    statement("s1", "The user lives in Lisbon.", "lives in", 0.9),
+    statement("s2", "In Lisbon the user lives.", "home town", 0.8),
+]
+
+
+@pytest.fixture
+def repeated(storage: Settings) -> Settings:
+    """A user who said one thing in two ways."""
+
+    async def write(services: Service) -> None:
+        command = ReplaceDocument(
+            key=PERSONAL,
+            actor=Actor("admin", frozenset()),
+            precondition=IfAbsent(),
+            idempotency_key="put",
+            profile_id="personal-memory-v1",
+            binding_id="personal",
+            schema_id="memory.personal",
+            schema_version="1.0.0",
+            content={**{name: [] for name in SECTIONS}, "facts": SAID},
+        )
+        await replace_document(command, services)
+
+    on(storage, write)
+    return storage
+
+
+def personal(storage: Settings) -> tuple[str, list[dict[str, Any]]]:
+    """The ETag of the personal document, and its facts."""
+
+    async def read(services: Service) -> tuple[str, list[dict[str, Any]]]:
+        found = await get_document(PERSONAL, services)
+        return found.etag, orjson.loads(found.document)["content"]["facts"]
+
+    return on(storage, read)
+
+
+def test_a_dry_run_of_a_consolidation_shows_both_statements_and_changes_nothing(
+    memnet: Memnet, repeated: Settings
+) -> None:
+    before = personal(repeated)
+    kept = {**SAID[0], "evidence": {**SAID[0]["evidence"], "also": [SAID[1]["evidence"]]}}
+    result = memnet("compact", *OF_USER, "--consolidate", "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert result.stdout == (
+        "user/personal.json (personal-memory-v1): 1 consolidated\n"
+        "  consolidated\n"
+        f"  - /facts {canonical(SAID[1]).decode()}\n"
+        f"  = /facts {canonical(kept).decode()}\n"
+        "1 documents with upkeep rules, 1 would change\n"
+    )
+    assert personal(repeated) == before
+
+
+def test_a_consolidation_closes_the_other_statement_once(memnet: Memnet, repeated: Settings) -> None:
+    untouched = "1 documents with upkeep rules, 0 changed\n"
+    assert memnet("compact", *OF_USER).stdout == untouched
+    assert memnet("compact", *OF_USER, "--consolidate").stdout == (
+        "user/personal.json (personal-memory-v1): 1 consolidated\n1 documents with upkeep rules, 1 changed\n"
+    )
+    etag, (kept, closed) = personal(repeated)
+    assert etag.startswith('"2-')
+    assert ("valid_until" in kept, closed["replaced_by"]) == (False, "s1")
+    cited = [kept["evidence"], *kept["evidence"]["also"]]
+    assert {item["conversation_id"] for item in cited} == {"c-s1", "c-s2"}
+    assert memnet("compact", *OF_USER, "--consolidate").stdout == untouched
 
 
 def test_refreshing_sends_stale_facts_back_for_confirmation(memnet: Memnet, memory: Settings) -> None:

@@ -63,5 +63,17 @@ def agent_card(url: str) -> AgentCard:
                 input_modes=[JSON],
                 output_modes=[JSON],
             ),
+            AgentSkill(
+                id="consolidate",
+                name="Consolidate",
+                description=(
+                    "Lets statements that say the same become one, which cites the sources of all. The input is data "
+                    "with skill, and optionally dry_run, which reports what would change. The caller needs a role for "
+                    "maintenance. Repeating it has no further effect."
+                ),
+                tags=["memory"],
+                input_modes=[JSON],
+                output_modes=[JSON],
+            ),
         ],
     )

@@ -65,7 +65,7 @@ class MemoryAgent(RequestHandler):
 
     @validate_request_params
     async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
-        """Answer a message: by a message for recall and remember, by a task for a conversation or a decision."""
+        """Answer a message: by a task for a conversation or a decision, otherwise by a message."""
         message = params.message
         data = data_of(message)
         async with self._user(context) as user:
@@ -79,6 +79,8 @@ class MemoryAgent(RequestHandler):
                     return reply(message, [data_part(await _remember(user, data))])
                 case "learn_from_conversation":
                     return await _learn(user, message, data, wait=not params.configuration.return_immediately)
+                case "consolidate":
+                    return reply(message, [data_part(await _consolidate(user, data))])
                 case other:
                     raise InvalidParamsError(f"There is no skill {str(other)[:40]!r}.")
 
@@ -150,6 +152,13 @@ async def _remember(user: AsyncUser, data: dict[str, Json]) -> Json:
         "change_id": change.change_id,
         "pending_ids": list(change.pending_ids),
     }
+
+
+async def _consolidate(user: AsyncUser, data: dict[str, Json]) -> Json:
+    dry_run = data.get("dry_run", False)
+    if not isinstance(dry_run, bool):
+        raise InvalidParamsError("dry_run must be true or false.")
+    return await user.consolidate(dry_run=dry_run)
 
 
 async def _learn(user: AsyncUser, message: Message, data: dict[str, Json], *, wait: bool) -> Task:

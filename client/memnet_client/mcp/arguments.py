@@ -106,6 +106,12 @@ class HandInArguments(Arguments):
     messages: Annotated[list[MessageArgument], Field(min_length=1, max_length=MAX_MESSAGES)]
 
 
+class ConsolidateArguments(Arguments):
+    """Arguments of memory_consolidate."""
+
+    dry_run: Annotated[bool, Field(description="Report what would change, and change nothing.")] = False
+
+
 class ReplayArguments(Arguments):
     """Arguments of memory_replay."""
 

@@ -1,6 +1,6 @@
-"""What the server lists, the same for everybody: tools, resources, resource templates and prompts."""
+"""What the server lists: tools, resources, resource templates and prompts. Some tools are offered to some callers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp import types
@@ -22,16 +22,24 @@ _IN_ORDER = (
     "memory_resolve",
     "memory_hand_in",
     "memory_replay",
+    "memory_consolidate",
 )
 TOOLS: dict[str, Tool] = {name: (reading.TOOLS | writing.TOOLS)[name] for name in _IN_ORDER}
+CONSOLIDATE = "memory_consolidate"
+"""The tool that is offered only where the caller may consolidate and wants it: most hosts never call it."""
 
 Context = ServerRequestContext[Any, Any]
 Page = types.PaginatedRequestParams | None
 
 
-async def list_tools(context: Context, page: Page) -> types.ListToolsResult:
-    """Answer tools/list."""
-    return types.ListToolsResult(tools=_tools())
+def offered(*, consolidate: bool) -> Mapping[str, Tool]:
+    """Return the tools that a caller is offered, with or without `memory_consolidate`."""
+    return {name: tool for name, tool in TOOLS.items() if consolidate or name != CONSOLIDATE}
+
+
+def listed(tools: Mapping[str, Tool]) -> list[types.Tool]:
+    """Return the tools as tools/list has them."""
+    return [tool.listed for tool in tools.values()]
 
 
 async def list_resources(context: Context, page: Page) -> types.ListResourcesResult:
@@ -55,20 +63,16 @@ class PoisonedDescriptions(Exception):
 
 def check() -> None:
     """Check everything that is listed. Raises PoisonedDescriptions."""
-    listed = {
+    everything = {
         "instructions": INSTRUCTIONS,
-        "tools": _json(_tools()),
+        "tools": _json(listed(TOOLS)),
         "resources": _json(resources.RESOURCES),
         "resource_templates": _json(resources.TEMPLATES),
         "prompts": _json(prompts.PROMPTS),
     }
-    found = [*faults(listed), *(f"{pointer}: names an identity" for pointer in identity_members(listed))]
+    found = [*faults(everything), *(f"{pointer}: names an identity" for pointer in identity_members(everything))]
     if found:
         raise PoisonedDescriptions("\n".join(found))
-
-
-def _tools() -> list[types.Tool]:
-    return [tool.listed for tool in TOOLS.values()]
 
 
 def _json(rows: Sequence[BaseModel]) -> list[Any]:

@@ -24,7 +24,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Serve until the host closes standard input; return the exit code: 0, 1 (cannot start) or 2 (usage)."""
     given = _parser().parse_args(arguments)
     try:
-        asyncio.run(_serve(_client(given), given.user))
+        asyncio.run(_serve(_client(given), given.user, consolidate=given.consolidate))
     except Exception as error:  # a credential may raise anything
         print(f"memnet-mcp: {error or type(error).__name__}", file=sys.stderr)
         return 1
@@ -42,6 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--user", required=True, help="the user whose memory it is")
     parser.add_argument("--profile", required=True, help="the profile")
     parser.add_argument("--principal", default="mcp-host", help="with --local: the product that acts")
+    parser.add_argument(
+        "--consolidate", action="store_true", help="offer memory_consolidate, for a token that may consolidate"
+    )
     parser.add_argument("--scope", default=SCOPE, help="with azure-identity: the scope of the service")
     return parser
 
@@ -77,10 +80,10 @@ def _credential(scope: str) -> Credential:
     return token
 
 
-async def _serve(client: AsyncMemnet, user_id: str) -> None:
+async def _serve(client: AsyncMemnet, user_id: str, *, consolidate: bool) -> None:
     async with client:
         user = client.user(user_id)
-        server = create_server(lambda context: user)
+        server = create_server(lambda context: user, may_consolidate=lambda context: consolidate)
         await client.run(user.memory.profile())  # so that a wrong address, token or profile is reported at the start
         async with stdio_server() as (received, sent):
             await server.run(received, sent, server.create_initialization_options())

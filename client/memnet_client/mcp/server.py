@@ -6,7 +6,7 @@ look like JSON into JSON, and configures the logging of the process.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from mcp import types
@@ -17,9 +17,9 @@ from memnet_client import AsyncUser, Retry, __version__
 from memnet_client.errors import MemnetError
 from memnet_client.mcp import listing, prompts, resources
 from memnet_client.mcp.arguments import Arguments
-from memnet_client.mcp.listing import TOOLS, Context
+from memnet_client.mcp.listing import Context, Page, offered
 from memnet_client.mcp.refusals import Refused, as_protocol_error, as_result, invalid_arguments, unexpected
-from memnet_client.mcp.tool import Call
+from memnet_client.mcp.tool import Call, Tool
 
 SECONDS = 30.0
 """The time limit of a request."""
@@ -30,19 +30,25 @@ ASKING_VERSION = "2026-07-28"
 T = TypeVar("T")
 
 
-def create_server(user_of: Callable[[Context], AsyncUser], *, seconds: float = SECONDS) -> Server[Any]:
+def create_server(
+    user_of: Callable[[Context], AsyncUser],
+    *,
+    seconds: float = SECONDS,
+    may_consolidate: Callable[[Context], bool] = lambda _: False,
+) -> Server[Any]:
     """Return a server. `user_of` returns whose memory a request is about: the transport knows it, no argument has it.
 
-    `seconds` is the time limit of a request. Raises PoisonedDescriptions.
+    `seconds` is the time limit of a request. `may_consolidate` returns whether a request is offered
+    `memory_consolidate`; without it there is no such tool. Raises PoisonedDescriptions.
     """
     listing.check()
-    handlers = _Handlers(user_of, seconds)
+    handlers = _Handlers(user_of, seconds, may_consolidate)
     server: Server[Any] = Server(
         "memnet",
         title="memnet",
         version=__version__,
         instructions=listing.INSTRUCTIONS,
-        on_list_tools=listing.list_tools,
+        on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
         on_list_resources=listing.list_resources,
         on_list_resource_templates=listing.list_templates,
@@ -55,15 +61,25 @@ def create_server(user_of: Callable[[Context], AsyncUser], *, seconds: float = S
 
 
 class _Handlers:
-    def __init__(self, user_of: Callable[[Context], AsyncUser], seconds: float) -> None:
+    def __init__(
+        self, user_of: Callable[[Context], AsyncUser], seconds: float, may_consolidate: Callable[[Context], bool]
+    ) -> None:
         self._user_of = user_of
         self._seconds = seconds
+        self._may_consolidate = may_consolidate
+
+    async def list_tools(self, context: Context, page: Page) -> types.ListToolsResult:
+        """Answer tools/list."""
+        return types.ListToolsResult(tools=listing.listed(self._offered(context)))
+
+    def _offered(self, context: Context) -> Mapping[str, Tool]:
+        return offered(consolidate=self._may_consolidate(context))
 
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Answer tools/call; a refusal is a result that is an error."""
-        tool = TOOLS.get(params.name)
+        tool = self._offered(context).get(params.name)
         if tool is None:
             raise as_protocol_error(Refused("TOOL_NOT_FOUND", "There is no such tool.", status=404))
         call = Call(self._user_of(context), _can_ask(context), params.input_responses or {})

@@ -89,3 +89,31 @@ class Replayed(BaseModel):
     reason: str | None
     event_id: str | None
     patches: list[Patch]
+
+
+class ConsolidatedStatement(BaseModel):
+    """A statement that was closed, reworded or proposed. `into`: the one that stays, or the pending item."""
+
+    section: str
+    action: str
+    entry_id: str
+    into: str
+
+
+class ConsolidatedDocument(BaseModel):
+    """A document, and the result of the consolidation."""
+
+    binding_id: str
+    namespace: str
+    path: str
+    outcome: Literal["changed", "untouched", "refused", "postponed"]
+    problem: str | None
+    statements: list[ConsolidatedStatement]
+    groups: Annotated[int, Field(description="In a dry run: groups that a model would be asked to join.")]
+
+
+class Consolidated(BaseModel):
+    """The result of memory_consolidate."""
+
+    dry_run: bool
+    documents: list[ConsolidatedDocument]

@@ -1,4 +1,7 @@
-"""The tools that write: remember, correct, resolve, and submit a conversation. None removes more than one entry."""
+"""The tools that write: remember, correct, resolve, submit a conversation, and consolidate.
+
+None removes more than one entry; `memory_consolidate` closes statements and removes none.
+"""
 
 from typing import Any
 
@@ -6,6 +9,7 @@ from mcp import types
 
 from memnet_client.difference import text as canonical
 from memnet_client.mcp.arguments import (
+    ConsolidateArguments,
     CorrectArguments,
     EvidenceArgument,
     HandInArguments,
@@ -15,7 +19,7 @@ from memnet_client.mcp.arguments import (
 from memnet_client.mcp.reading import ids_of
 from memnet_client.mcp.refusals import Refused
 from memnet_client.mcp.tool import ADDS, CHANGES, Call, Tool, tool
-from memnet_client.mcp.values import Submitted, Written
+from memnet_client.mcp.values import Consolidated, ConsolidatedDocument, Submitted, Written
 from memnet_client.pending import Take
 from memnet_client.profile import at
 from memnet_client.values import Change, PendingItem
@@ -88,6 +92,18 @@ async def memory_hand_in(call: Call, given: HandInArguments) -> Submitted:
     ]
     replay = await call.user.hand_in(given.conversation_id, messages)
     return Submitted(status="submitted", visible="after_replay", replay_id=replay.replay_id)
+
+
+@tool(TOOLS, title="Consolidate memory", hints=CHANGES)
+async def memory_consolidate(call: Call, given: ConsolidateArguments) -> Consolidated:
+    """Let statements that say the same become one, which cites the sources of all. None is removed."""
+    found = await call.user.consolidate(dry_run=given.dry_run)
+    members = ConsolidatedDocument.model_fields
+    documents = [
+        ConsolidatedDocument(**{name: value for name, value in row.items() if name in members})
+        for row in found["documents"]
+    ]
+    return Consolidated(dry_run=found["dry_run"], documents=documents)
 
 
 def correct_entry(content: Any, given: CorrectArguments) -> None:

@@ -89,10 +89,19 @@ def _entries(call: Call, profile: Profile, then: str | None) -> Iterator[Json]:
             continue
         for row in entries.rows_of(call, place, document, covering):
             evidence = row.get("evidence") or {}
-            source = {name: evidence.get(name) for name in ("conversation_id", "message_ids", "snapshot_uri")}
+            source, *also = [
+                {name: one[name] for name in ("conversation_id", "message_ids", "snapshot_uri") if one.get(name)}
+                for one in (evidence, *evidence.get("also", ()))
+            ]
             named = ("state", "text", "binding_id", "namespace", "path", "pointer", "etag", "entry_id", "valid_from")
             shown = {name: row.get(name) for name in (*named, "valid_until")}
-            yield {"kind": "entry", **shown, **source, "said_at": row.get("valid_from") or row.get("last_verified_at")}
+            yield {
+                "kind": "entry",
+                **shown,
+                **source,
+                "also": also or None,
+                "said_at": row.get("valid_from") or row.get("last_verified_at"),
+            }
 
 
 def _known_then(stored: Document, then: str) -> Document | None:

@@ -1,6 +1,6 @@
 """A candidate of a recall: an entry of a document, an event, or one message of a turn."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -57,6 +57,8 @@ class Candidate:
     """The place in the session, after `said_at`."""
     message_ids: Sequence[str] = ()
     snapshot_uri: str | None = None
+    also: Sequence[Mapping[str, Any]] = ()
+    """Further sources of an entry, each with a conversation_id, message_ids and perhaps a snapshot_uri."""
     place: EntryPlace | None = None
     event_id: str | None = None
     state: EntryState = EntryState.OPEN

@@ -101,13 +101,14 @@ def _attributes(statements: Statements) -> Sequence[str]:
 
 
 def _source(value: Json, rule: SectionUpkeep, key: DocumentKey) -> Mapping[str, Any]:
-    """Return the conversation and the messages that the entry cites first."""
+    """Return the conversation and the messages that the entry cites first, and `also` the others."""
+    cited = []
     for item in evidence_of(value, rule):
         conversation_id, messages = _text(item, "conversation_id"), _texts(item, "message_ids")
         if conversation_id is not None and messages:
             uri = _text(item, "snapshot_uri") or _uri(key, conversation_id, _text(item, "snapshot_id"))
-            return {"conversation_id": conversation_id, "message_ids": messages, "snapshot_uri": uri}
-    return {}
+            cited.append({"conversation_id": conversation_id, "message_ids": messages, "snapshot_uri": uri})
+    return {**cited[0], "also": cited[1:]} if cited else {}
 
 
 def _uri(key: DocumentKey, conversation_id: str, snapshot_id: str | None) -> str | None:

@@ -112,6 +112,27 @@ async def test_memory_is_remembered_and_recalled(fake: FakeMemnet, network: http
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
+@pytest.mark.parametrize("dry_run", [None, False, True])
+async def test_memory_is_consolidated(
+    fake: FakeMemnet, network: httpx.ASGITransport, binding: str, dry_run: bool | None
+) -> None:
+    chosen = {} if dry_run is None else {"dry_run": dry_run}
+    part = data_part({"skill": "consolidate", **chosen})
+    token = fake.token(roles=("Memory.Replay",))
+    done = await Agent(network, token, binding=binding).send(part)
+    assert MessageToDict(done.parts[0].data) == {"dry_run": bool(dry_run), "documents": []}
+    assert [request.url.path.rpartition("/")[2] for request in fake.requests] == ["documents:consolidate"]
+
+
+async def test_a_caller_who_may_only_write_is_refused_a_consolidation(
+    fake: FakeMemnet, network: httpx.ASGITransport
+) -> None:
+    agent = Agent(network, fake.token())
+    with pytest.raises((A2AError, A2AClientError), match="ROLE_REQUIRED"):
+        await agent.send(data_part({"skill": "consolidate"}))
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
 async def test_a_conversation_is_a_task_that_completes(
     fake: FakeMemnet, network: httpx.ASGITransport, binding: str
 ) -> None:
@@ -201,6 +222,7 @@ async def test_a_decision_about_nothing_is_refused(
         {"skill": "remember", "binding": "user_dynamic", "section": "/nothing", "entry": "x"},
         {"skill": "remember", "binding": "project_doc", "section": "/notes", "entry": "x", "ids": {"project_id": 7}},
         {"skill": "learn_from_conversation"},
+        {"skill": "consolidate", "dry_run": "yes"},
         {"messages": ["x"]},
         {"messages": TALK, "conversation_id": "../../u2"},
     ],
@@ -288,11 +310,11 @@ async def test_a_failure_of_the_service_has_its_code_and_no_foreign_text(
         await Agent(network, fake.token()).send(Part(text="What?"))
 
 
-async def test_the_card_names_three_skills_and_both_bindings(network: httpx.ASGITransport) -> None:
+async def test_the_card_names_every_skill_and_both_bindings(network: httpx.ASGITransport) -> None:
     async with httpx.AsyncClient(transport=network) as http:
         card = await A2ACardResolver(http, f"{AGENT}/users/maya").get_agent_card()
         hidden = await http.get(f"{AGENT}/users/..%2Fx/.well-known/agent-card.json")
-    assert [skill.id for skill in card.skills] == ["recall", "remember", "learn_from_conversation"]
+    assert [skill.id for skill in card.skills] == ["recall", "remember", "learn_from_conversation", "consolidate"]
     assert [one.protocol_binding for one in card.supported_interfaces] == BINDINGS
     assert {one.url for one in card.supported_interfaces} == {f"{AGENT}/users/maya"}
     assert hidden.status_code == 404

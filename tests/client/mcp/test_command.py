@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from mcp import Client, StdioServerParameters
 
 from tests.client.mcp.hosts import PROFILE
 from tests.e2e.service import Service
@@ -38,6 +39,16 @@ async def test_standard_output_is_the_protocol_and_nothing_else(service: Service
     (line,) = ended.stdout.splitlines()
     assert json.loads(line)["result"]["serverInfo"]["name"] == "memnet"
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+async def test_consolidation_is_offered_with_its_option(service: Service) -> None:
+    for options, expected in (((), False), (("--consolidate",), True)):
+        where = ["--url", service.api.url, "--user", f"u-{uuid4().hex}", "--profile", PROFILE, *options]
+        server = StdioServerParameters(
+            command=COMMAND[0], args=[*COMMAND[1:], *where], env={"MEMNET_TOKEN": service.token()}
+        )
+        async with Client(server) as client:
+            assert ("memory_consolidate" in [one.name for one in (await client.list_tools()).tools]) is expected
 
 
 async def test_a_refused_start_says_why_on_standard_error(service: Service) -> None:

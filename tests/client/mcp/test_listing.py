@@ -17,13 +17,18 @@ def no_user(context: object) -> Any:
     raise AssertionError("a list is about no user")
 
 
+async def everything() -> types.ListToolsResult:
+    async with Client(create_server(no_user, may_consolidate=lambda context: True)) as client:
+        return await client.list_tools()
+
+
 async def listed() -> types.ListToolsResult:
     async with Client(create_server(no_user)) as client:
         return await client.list_tools()
 
 
 async def test_the_tools_have_titles_descriptions_hints_and_both_schemas() -> None:
-    tools = (await listed()).tools
+    tools = (await everything()).tools
     assert [tool.name for tool in tools] == [
         "memory_context",
         "memory_search",
@@ -34,7 +39,9 @@ async def test_the_tools_have_titles_descriptions_hints_and_both_schemas() -> No
         "memory_resolve",
         "memory_hand_in",
         "memory_replay",
+        "memory_consolidate",
     ]
+    assert [tool.name for tool in (await listed()).tools] == [tool.name for tool in tools[:-1]]
     for tool in tools:
         assert tool.title
         assert tool.description
@@ -58,12 +65,12 @@ def leftovers(schema: Any, name: str = "") -> list[str]:
 
 
 async def test_the_hints_say_which_tools_write() -> None:
-    hints = {tool.name: tool.annotations for tool in (await listed()).tools}
+    hints = {tool.name: tool.annotations for tool in (await everything()).tools}
     reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
     destructive = {name for name, hint in hints.items() if hint and hint.destructive_hint}
     idempotent = {name for name, hint in hints.items() if hint and hint.idempotent_hint}
     assert reading == {"memory_context", "memory_search", "memory_read", "memory_pending", "memory_replay"}
-    assert destructive == {"memory_correct", "memory_resolve"}
+    assert destructive == {"memory_correct", "memory_resolve", "memory_consolidate"}
     assert reading | idempotent == hints.keys()
 
 
@@ -76,7 +83,7 @@ async def test_the_list_of_tools_is_short(era: str) -> None:
 
 async def test_nothing_that_a_model_fills_in_names_an_identity() -> None:
     async with Client(create_server(no_user)) as client:
-        tools = (await client.list_tools()).tools
+        tools = (await everything()).tools
         templates = (await client.list_resource_templates()).resource_templates
         prompts = (await client.list_prompts()).prompts
     names = [name for tool in tools for name in members(tool.input_schema)]

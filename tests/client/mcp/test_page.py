@@ -9,7 +9,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from memnet_client.mcp import main, prompts, resources
-from memnet_client.mcp.listing import TOOLS
+from memnet_client.mcp.listing import TOOLS, offered
 from tests.architecture.source_tree import texts
 from tests.client.mcp.hosts import PROFILE
 from tests.e2e.service import Service
@@ -48,4 +48,4 @@ async def test_the_configuration_of_a_host_starts_the_server(service: Service) -
         command=sys.executable, args=["-m", main.__name__, *arguments], env={"MEMNET_TOKEN": service.token()}
     )
     async with Client(server) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == list(TOOLS)
+        assert [tool.name for tool in (await client.list_tools()).tools] == list(offered(consolidate=False))

@@ -193,6 +193,34 @@ async def test_what_follows_from_a_change_includes_it() -> None:
     assert await world.open() == ["s001"]
 
 
+async def hourly(world: ConsolidationWorld) -> dict[str, int]:
+    """The storage calls that the hourly consolidation of the document makes, with all that follows in the background.
+
+    The compaction before it is not counted: other documents have it too.
+    """
+    await world.drain()
+    world.storage.count()
+    await world.consolidate()
+    await world.drain()
+    calls = dict(world.storage.calls)
+    world.storage.count()
+    return calls
+
+
+async def test_a_run_with_nothing_to_do_costs_one_read() -> None:
+    for facts in ([], [says(0)], [says(0), says(1, "Another matter.")]):
+        world = ConsolidationWorld()
+        await world.know(*facts)
+        assert await hourly(world) == {"get": 1}
+
+
+async def test_a_run_with_one_merge_costs_one_change() -> None:
+    world = ConsolidationWorld()
+    await world.know(says(0), says(1))
+    assert await hourly(world) == {"get": 4, "put": 1, "append": 1}
+    assert await hourly(world) == {"get": 1}
+
+
 async def test_with_a_model_the_text_is_written_and_metered() -> None:
     models = ScriptedModels([answer(tokens=7)])
     world = ConsolidationWorld(catalog_with(prompt=True), models=models)
