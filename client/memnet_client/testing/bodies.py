@@ -20,7 +20,8 @@ SHAPES = {
     "patch_document": "profile_id:text binding_id:text ops:list reason:text confidence=number source_time=text "
     "claimant=object " + _EVIDENCE,
     "replace_document": "profile_id:text binding_id:text document:object reason=text " + _EVIDENCE,
-    "confirm_pending": "namespace:text path:text confidence:number value=any " + _EVIDENCE,
+    "confirm_pending": "namespace:text path:text confidence:number value=any take=text choice=number apart=text "
+    + _EVIDENCE,
     "reject_pending": "namespace:text path:text note=text",
     "assemble_context": "profile_id:text conversation_hint=object max_docs=number max_chars_total=number "
     "routing_debug=flag include_events=object render=object",

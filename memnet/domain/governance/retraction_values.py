@@ -138,9 +138,19 @@ class _Taking:
                 remains = child.plain()
             else:
                 remains = self._evidence(child) if name == evidence else self._rest(child, self._within(name, rule))
+            if remains is GONE and name != evidence and self._is_cited(node, evidence):
+                # Another source vouches for the entry as a whole.
+                remains = child.plain()
             if remains is not GONE:
                 kept[name] = remains
         return kept
+
+    def _is_cited(self, node: Traced, evidence: str | None) -> bool:
+        """Whether an item of the entry's evidence is one that another change cites."""
+        child = node.value.get(evidence) if evidence is not None else None
+        items = [] if child is None else _items(child)
+        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, child)]
+        return any(_cited(item) in self.cited for item in kept)
 
     def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
