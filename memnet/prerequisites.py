@@ -44,7 +44,7 @@ async def look_at(
 async def _queues(stack: AsyncExitStack, settings: Settings, receives: bool) -> list[Prerequisite]:
     opening = open_client(settings.queue_url, key=settings.queue_key, retries=0)
     client = await clients.enter(stack, opening, "MEMNET_QUEUE_URL, MEMNET_QUEUE_KEY: must be sb://<namespace>")
-    kinds = [*((name, True) for name in QUEUES.values()), (DEAD_LETTERS, False)]
+    kinds = [*((name, True) for name in dict.fromkeys(QUEUES.values())), (DEAD_LETTERS, False)]
     return [
         QueuePrerequisite(client, name, sessions=sessions, receives=receives, timeout_seconds=DEFAULT_TIMEOUT_SECONDS)
         for name, sessions in kinds

@@ -53,7 +53,7 @@ def _same(tree: Tree, key: str, found: Any, wanted: Any, where: str) -> Iterator
 
 def _names(tree: Tree, names: Any) -> Iterator[Finding]:
     defaults = {field.name: field.default for field in fields(Settings)}
-    yield from _same(tree, "queues", names["queues"], list(QUEUES.values()), "memnet/domain/core/job.py")
+    yield from _same(tree, "queues", names["queues"], sorted(set(QUEUES.values())), "memnet/domain/core/job.py")
     yield from _same(tree, "deadLetters", names["deadLetters"], DEAD_LETTERS, "memnet/domain/core/job.py")
     yield from _same(tree, "searchIndex", names["searchIndex"], defaults["search_index"], "memnet/settings.py")
     yield from _same(tree, "apiPort", names["apiPort"], defaults["port"], "memnet/settings.py")
@@ -67,19 +67,20 @@ def _functions(tree: Tree, names: Any) -> Iterator[Finding]:
     calls = [(ast.unparse(node.func), node) for node in ast.walk(module) if isinstance(node, ast.Call)]
     functions = [ast.literal_eval(call.args[0]) for name, call in calls if name == "app.function_name"]
     yield from _same(tree, "functions", names["functions"], functions, FUNCTIONS)
-    queues = {f"QUEUES[JobKind.{kind.name}]" for kind in QUEUES}
+    queues = {f"QUEUES[JobKind.{kind.name}]": name for kind, name in QUEUES.items()}
+    waiting = dict.fromkeys(QUEUES.values())
     for name, call in calls:
         given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
         queue = given.get("queue_name", "")
         if name == "app.service_bus_queue_trigger":
             if given.get("is_sessions_enabled") != "True":
                 yield Finding(FUNCTIONS, call.lineno, DIFFERS, "this trigger needs is_sessions_enabled=True")
-            if queue not in queues:
+            if queues.get(queue) not in waiting:
                 yield Finding(FUNCTIONS, call.lineno, DIFFERS, f"{queue} is not a job queue, or has two triggers")
-            queues.discard(queue)
+            waiting.pop(queues.get(queue, ""), None)
         elif name == "app.service_bus_queue_output" and queue != "DEAD_LETTERS":
             yield Finding(FUNCTIONS, call.lineno, DIFFERS, "this output has to be DEAD_LETTERS")
-    for queue in sorted(queues):
+    for queue in waiting:
         yield Finding(FUNCTIONS, 1, DIFFERS, f"{queue} has no trigger")
 
 

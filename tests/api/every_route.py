@@ -17,6 +17,7 @@ VALUES = {
     "schema_id": "memory.project",
     "schema_version": "1.0.0",
     "erasure_id": "e-1",
+    "retraction_id": "rtr-1",
 }
 WITHOUT_TENANT = {"list_profiles", "get_profile", "get_schema", "get_statistics", "get_me"}
 """Operations without a tenant in the path."""

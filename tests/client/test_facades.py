@@ -1,6 +1,7 @@
 """The sync and the async client offer the same calls, and together all of the API's operations."""
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from api import client_errors
-from memnet_client import AsyncMemnet, AsyncUser, Memnet, User, aio, requests, sync
+from memnet_client import AsyncMemnet, AsyncUser, Memnet, User, aio, requests, retraction_requests, sync
 from memnet_client.errors import BY_CODE
 from memnet_client.memory import Memory
 
@@ -18,6 +19,19 @@ PAIRS = [
     (sync.Replay, aio.AsyncReplay),
     (sync.Conversation, aio.AsyncConversation),
 ]
+
+
+MODULES = (requests, retraction_requests)
+
+
+def requested() -> dict[str, str]:
+    """The functions that build requests, each with its module."""
+    return {
+        name: module.__name__.rpartition(".")[2]
+        for module in MODULES
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if not name.startswith("_") and function.__module__ == module.__name__
+    }
 
 
 def calls(kind: type) -> dict[str, list[str]]:
@@ -45,15 +59,14 @@ def test_every_call_is_described() -> None:
 def test_every_operation_has_one_request(app: FastAPI) -> None:
     described: Any = app.openapi()
     operations = {operation["operationId"] for path in described["paths"].values() for operation in path.values()}
-    functions = {name for name, _ in inspect.getmembers(requests, inspect.isfunction) if not name.startswith("_")}
-    helpers = {"tenant_root", "user_root", "segment", "document_path"}
-    assert functions - helpers == operations
+    helpers = {"tenant_root", "user_root", "document_path"}
+    assert requested().keys() - helpers == operations
 
 
 def test_every_request_is_used() -> None:
     code = "".join(Path(module).read_text("utf-8") for module in Path(str(requests.__file__)).parent.glob("*.py"))
-    functions = {name for name, _ in inspect.getmembers(requests, inspect.isfunction) if not name.startswith("_")}
-    assert {name for name in functions if f"requests.{name}(" not in code} <= {"segment", "document_path"}
+    unused = {name for name, module in requested().items() if not re.search(rf"\b{module}\.{name}\(", code)}
+    assert unused <= {"document_path"}
 
 
 def test_the_error_classes_are_those_of_the_error_table() -> None:

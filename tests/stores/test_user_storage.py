@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.errors import InvalidCursor
-from memnet.domain.core.job import Job, JobKind
+from memnet.domain.core.job import OF_USERS, Job, JobKind
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance.erasure import Found, TenantScope, fence_name, is_of, user_of
@@ -38,9 +38,9 @@ class TestUserStorage:
     async def test_it_lists_the_keys_first_and_everything_once_in_pages_of_any_size(self, stores: Any) -> None:
         for scope in (ONE, *NEIGHBOURS):
             await fill(stores, scope, "a", "b")
-        # Documents, audit, baselines, events, their marks, marks of turns, a record of each kind, both jobs' marks, a
-        # hold, a due mark; and one changed mark.
-        expected = 2 * (6 + len(ItemKind) + 2 + 1 + 1) + 1
+        # Documents, audit, baselines, events, their marks, marks of turns, a record of each kind, a mark of each kind
+        # of job, a hold, a due mark; and one changed mark.
+        expected = 2 * (6 + len(ItemKind) + len(OF_USERS) + 1 + 1) + 1
         for scope in (ONE, *NEIGHBOURS):
             whole = await listed(stores.storage, scope)
             assert len(whole) == len(set(whole)) == expected
@@ -111,7 +111,7 @@ class TestUserStorage:
             assert set(await listed(stores.storage, scope)) <= set(theirs)
         assert sum([len(await listed(stores.storage, scope)) for scope in NEIGHBOURS]) == len(theirs)
         assert await stores.erasures.read(ONE) is not None
-        assert len((await stores.marks.list(limit=100, cursor=None)).items) == 2 * len(NEIGHBOURS) + 1
+        assert len((await stores.marks.list(limit=100, cursor=None)).items) == len(OF_USERS) * len(NEIGHBOURS) + 1
 
     async def test_a_tenant_is_listed_with_its_own_blobs_and_deleted(self, stores: Any) -> None:
         tenant, place = TenantScope("t1"), HoldTarget("t1")

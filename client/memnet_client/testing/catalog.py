@@ -68,7 +68,7 @@ def get_statistics(call: Call) -> Answer:
         raise Refusal("MALFORMED_REQUEST", "The query parameter minutes must be 1 to 60.", param="minutes")
     now = call.world.ticks.now()
     none: Json = {"waiting": 0, "oldest_at": None, "oldest_age_seconds": 0.0}
-    jobs = {kind: none for kind in ("replay", "conflict", "reindex")}
+    jobs = {kind: none for kind in ("replay", "conflict", "retraction", "reindex")}
     requests = {"since": now, "until": now, "operations": [], "by_minute": []}
     backlog = {"jobs": jobs, "events_to_index": none, "complete": True}
     return Answer({"scope": "process", "requests": requests, "backlog": backlog})

@@ -96,9 +96,11 @@ class ServiceBusQueue:
         one of them is raised. Raises Unavailable.
         """
         purge = Purge(self._client, scope, self._timeout, self._quiet)
+        # By queue: two kinds may share one, and only one receiver at a time may hold a session.
         kinds = [kind for kind in kinds_of(scope.user_id) if kind in self._names]
-        steps = [partial(purge.from_session, self._names[kind], self._senders[kind].cancel) for kind in kinds]
-        steps += [partial(purge.from_dead_letters, self._names[kind]) for kind in kinds]
+        cancels = {self._names[kind]: self._senders[kind].cancel for kind in kinds}
+        steps = [partial(purge.from_session, name, cancel) for name, cancel in cancels.items()]
+        steps += [partial(purge.from_dead_letters, name) for name in cancels]
         steps.append(partial(purge.from_letters, self._letters))
         return sum(await bounded(lambda step: self._bounded(step()), steps))
 
