@@ -160,6 +160,7 @@ def _only_evidence(unit: Unit, names: set[str]) -> bool:
 
 
 def planned_value(unit: Unit, fate: ValueFate, why: Why | None = None) -> PlannedValue:
+    """Return the row of the plan for a unit; the value after the change is None if there is none."""
     stays = fate is ValueFate.UNRESOLVED
     after = unit.before if stays else None if unit.after is GONE else unit.after
     return PlannedValue(pointer=pointer_text((ROOT, *unit.place)), fate=fate, why=why, before=unit.before, after=after)

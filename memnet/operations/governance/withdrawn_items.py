@@ -70,7 +70,7 @@ async def apply_item(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal
 
 
 async def undo_item(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> bool:
-    """Put the bytes of an item back; return whether it is there as it was.
+    """Put the bytes of an item back; return whether they are there unchanged.
 
     False: its copy is gone, or something else was stored in its place since. Raises as `apply_item`.
     """

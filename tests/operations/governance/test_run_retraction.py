@@ -42,7 +42,7 @@ async def test_applying_takes_back_what_the_plan_said_and_nothing_else(world: Re
     await world.check_history()
     with pytest.raises(SourceRetracted):
         await world.say("c1", "s2")
-    # Once more: nothing is left to do, and nothing changes.
+    # The second run: nothing is left to do, and nothing changes.
     before = world.stored("documents")
     assert (await world.run(retraction.retraction_id)).status is RetractionStatus.APPLIED
     assert world.stored("documents") == before
