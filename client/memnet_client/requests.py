@@ -211,12 +211,9 @@ def list_snapshot_reads(root: str, *, cursor: str | None) -> Request:
     return _get("list_snapshot_reads", f"{root}/accesses", cursor=cursor)
 
 
-def list_replays(
-    root: str, *, conversation_id: str | None = None, snapshot_id: str | None = None, cursor: str | None
-) -> Request:
+def list_replays(root: str, *, cursor: str | None, **only: str | None) -> Request:
     """List replays."""
-    chosen = {"conversation_id": conversation_id, "snapshot_id": snapshot_id}
-    return _get("list_replays", f"{root}/replays", **chosen, cursor=cursor)
+    return _get("list_replays", f"{root}/replays", **only, cursor=cursor)
 
 
 def get_replay(root: str, replay_id: str) -> Request:
