@@ -92,14 +92,15 @@ class _Taking:
 
     def walk(self, node: Traced, place: Pointer) -> None:
         """Find the units below a node: elements of arrays, and scalars outside of them."""
-        if place and node.children() and self.reach.takes_all(node) and not self.reach.is_stated(node):
+        if isinstance(node.value, list):
+            # The array itself says nothing: it stays, empty if everything in it goes.
+            for index, child in node.children():
+                self._entry(child, (*place, index), rule_of(place, self.rules))
+        elif place and node.children() and self.reach.takes_all(node) and not self.reach.is_stated(node):
             self.units.append(Unit(place, node.plain(), self._earlier(node)))
         elif isinstance(node.value, dict):
             for name, child in node.children():
                 self.walk(child, (*place, name))
-        elif isinstance(node.value, list):
-            for index, child in node.children():
-                self._entry(child, (*place, index), rule_of(place, self.rules))
         else:
             self.units.append(Unit(place, node.value, self._rest(node)))
 
@@ -178,8 +179,10 @@ class _Taking:
         name = statements.from_field
         began = node.value.get(name)
         if began is not None and kept and isinstance(remains, dict) and self.reach.withdraws(began.origin):
-            # Without an earlier beginning the fold takes that of the observations.
-            remains = _with(remains, name, self._clean(began))
+            # An entry that the source split begins later, and the fold joins its parts again by their observations.
+            earlier = self._clean(began)
+            if earlier is None or time_of({name: earlier}, name) > time_of(node.plain(), name):
+                remains = _with(remains, name, earlier)
         return remains
 
     def _clean(self, node: Traced) -> Json:

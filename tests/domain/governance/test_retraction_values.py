@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memnet.domain.core.canonical_json import canonical
@@ -124,6 +124,16 @@ def test_a_container_of_the_source_stays_for_what_others_put_into_it() -> None:
     assert document.copied()["box"] == {"b": 2, "list": ["y"]}
 
 
+def test_an_array_that_the_source_created_stays_and_is_emptied() -> None:
+    document = Recorded()
+    document.patch(op("add", "/tags", ["bad"]), source="bad")
+    document.patch(op("add", "/tags/-", "good"), source="good")
+    document.patch(op("add", "/words", ["bad"]), source="bad")
+    made = document.take_back()
+    assert fates(made) == {"/content/tags/0": "removed", "/content/words/0": "removed"}
+    assert (document.copied()["tags"], document.copied()["words"]) == (["good"], [])
+
+
 def test_what_the_schema_forbids_to_remove_is_reported_and_the_rest_is_done() -> None:
     document = Recorded()
     document.say("Lisbon", "bad", 1, subject="user", attribute="lives in")
@@ -156,7 +166,18 @@ SAID = st.lists(
 )
 
 
+SPLIT = [
+    ("Berlin", "bad", 1),
+    ("Berlin", "bad", 3),
+    ("Berlin", "good1", 2),
+    ("Lisbon", "good1", 2),
+    ("Lisbon", "bad", 1),
+]
+"""The source splits an entry of another one, which so begins later."""
+
+
 @settings(max_examples=300, deadline=None)
+@example([(*one, False) for one in SPLIT])
 @given(SAID)
 def test_statements_are_what_they_were_had_the_source_said_nothing(said: list[Any]) -> None:
     """The oracle: the document built without the source's statements."""

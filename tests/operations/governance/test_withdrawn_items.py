@@ -56,7 +56,7 @@ async def test_the_plan_names_what_rests_on_the_conversation_and_nothing_else() 
     assert world.kept() == before
 
 
-async def test_what_rests_on_it_is_gone_and_the_other_conversation_is_as_it_was() -> None:
+async def test_what_rests_on_it_is_gone_and_the_other_conversation_is_unchanged() -> None:
     world = await filled()
     other = {name: data for name, data in world.kept().items() if "/c2/" in name}
     others = [await world.event_of("c2"), await world.replay_of("c2")]
