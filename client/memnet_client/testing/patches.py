@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from memnet_client.testing.bodies import SOURCES
 from memnet_client.testing.commits import Decision
 from memnet_client.testing.entry_evidence import check_entry_evidence
+from memnet_client.testing.joining import find_equal, joint, replacement
 from memnet_client.testing.json_patch import (
     ROOT,
     Json,
@@ -195,6 +196,8 @@ def _gate(
 ) -> tuple[list[Json], list[Json]]:
     """Replace the operations below their threshold by additions of pending items."""
     section, effective, redirected = patch.profile.pending(patch.binding_id), list(ops), list[Json]()
+    joins = section is not None and not any(touches(place, section) for op in ops for place in written(op))
+    joined = set[int]()
     for index, op in enumerate(ops):
         required = _shortfall(patch, op)
         if required is None:
@@ -206,7 +209,12 @@ def _gate(
             raise Refusal("PENDING_ITEM_INVALID", "Only the service adds pending items.", op_index=index)
         state = apply({ROOT: before}, ops[:index])
         item = _item(world, patch, op, state, stored)
+        found = find_equal(item, before, section, joined) if joins else None
         effective[index] = {"op": "add", "path": pointer_text((ROOT, *section, "-")), "value": item}
+        if found is not None:
+            joined.add(found)
+            item = joint(resolve(before, section)[found], item)
+            effective[index] = replacement(section, found, item)
         to = pointer_text((ROOT, *section))
         why = {"required": required, "given": patch.confidence, "reason": _too_low(patch, op, required)}
         redirected.append({"op_index": index, "path": op["path"], "to": to, "pending_id": item["id"], **why})
@@ -285,7 +293,10 @@ def _check_pending(patch: Patch, effective: list[Json], before: Json, after: Jso
     had, has = _items(before, section), _items(after, section)
     if set(has) - set(had) - set(made):
         raise Refusal("PENDING_ITEM_INVALID", "Only the service adds items to a pending section.")
-    gone = [item for text, item in had.items() if text not in has]
+    joined = {
+        op["value"]["id"] for op in effective if op["op"] == "replace" and lies_within(pointer(op["path"])[1:], section)
+    }
+    gone = [item for text, item in had.items() if text not in has and item.get("id") not in joined]
     for op in (sent for sent, done in zip(patch.ops, effective, strict=True) if sent is done) if gone else ():
         if all(lies_within(place, section) for place in written(op)):
             continue

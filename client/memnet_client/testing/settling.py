@@ -178,24 +178,25 @@ def _put(section: Pointer, place: int, name: str, value: Json) -> Json:
 
 
 def _thing(entry: Json, rule: Json) -> tuple[tuple[str, ...], str | None]:
-    about = tuple(_normal(entry.get(name)) for name in rule["about"])
+    about = tuple(normal(entry.get(name)) for name in rule["about"])
     return about, _value(entry, rule) if _several(entry, rule) else None
 
 
 def _several(entry: Json, rule: Json) -> bool:
     listed = rule.get("several", {}).items()
-    return any(_normal(entry.get(name)) in [_normal(value) for value in values] for name, values in listed)
+    return any(normal(entry.get(name)) in [normal(value) for value in values] for name, values in listed)
 
 
 def _value(entry: Json, rule: Json) -> str:
-    return _normal(entry.get(rule["value_field"]))
+    return normal(entry.get(rule["value_field"]))
 
 
 def _is_open(entry: Json, rule: Json) -> bool:
     return entry.get(rule["until_field"]) is None
 
 
-def _normal(value: Json) -> str:
+def normal(value: Json) -> str:
+    """Return a value in its normal form, in which equal statements are equal."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else canonical(value)
