@@ -6,6 +6,7 @@ from itertools import permutations
 import pytest
 
 from memnet.adapters.memory.models import ScriptedModels
+from memnet.domain.core.access import Role
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor, DocumentKey
 from memnet.domain.documents.commands import ConfirmPending, IfExists
@@ -22,7 +23,7 @@ from tests.operations.replay_scenario import SCOPE, World
 from tests.services import service_of
 
 KEY = DocumentKey(SCOPE, "user", "personal.json")
-REVIEWER = Actor("svc-reviewer", frozenset())
+REVIEWER = Actor("svc-reviewer", frozenset({Role.WRITE}))
 
 
 def day(number: int) -> str:

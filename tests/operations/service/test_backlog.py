@@ -36,7 +36,7 @@ class World:
 
 async def test_nothing_waits_in_a_new_service() -> None:
     assert await World().reported() == {
-        "jobs": {"replay": NOTHING, "conflict": NOTHING, "reindex": NOTHING},
+        "jobs": {"replay": NOTHING, "conflict": NOTHING, "reindex": NOTHING, "retraction": NOTHING},
         "events_to_index": NOTHING,
         "complete": True,
     }
