@@ -8,7 +8,7 @@ import pytest
 from memnet.domain.governance.retraction import ValueFate, Why
 from memnet.domain.governance.source import SourceKind
 from memnet.domain.governance.withdrawn import Fate
-from tests.console.node import run
+from tests.console.node import results
 
 HASH = "0" * 64
 CONVERSATION = {"kind": "conversation", "conversation_id": "c1"}
@@ -49,12 +49,6 @@ CALLS: list[tuple[list[Any], Any]] = [
     (["isThere", False], True),
     (["isThere", None], False),
 ]
-
-
-def results(*calls: list[Any]) -> list[Any]:
-    """What the console's functions return for these arguments."""
-    returned: list[Any] = json.loads(run("words.mjs", json.dumps(calls)))
-    return returned
 
 
 @pytest.fixture(scope="module")

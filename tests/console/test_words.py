@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.console.node import run
+from tests.console.node import results
 
 SINCE, UNTIL = "2026-01-10T09:00:00Z", "2026-05-03T12:00:00Z"
 ENTRY = {
@@ -93,12 +93,6 @@ CALLS: list[tuple[list[Any], Any]] = [
     (["rolesOf", {"scp": "access", "roles": ["Memory.Admin"]}], ["Memory.Admin"]),
     (["rolesOf", {}], []),
 ]
-
-
-def results(*calls: list[Any]) -> list[Any]:
-    """What the console's functions return for these arguments."""
-    returned: list[Any] = json.loads(run("words.mjs", json.dumps(calls)))
-    return returned
 
 
 @pytest.fixture(scope="module")
