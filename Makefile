@@ -16,7 +16,7 @@ NPM_MCP := $(BIN)/npm --prefix tests/client/mcp --loglevel=error
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dev test test-fast test-slow adapters check infra bench eval load scale docs lock clean
+.PHONY: help setup demo dev test test-fast test-slow adapters check .types .rules infra bench eval load scale docs lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s  %s\n", $$1, $$2 }' Makefile
@@ -43,9 +43,14 @@ adapters: setup ## test each adapter of the client with the lowest and the newes
 	@$(BIN)/python -m local.client_adapters $(EXTRA)
 
 check: setup ## format, lint, types, import contracts, architecture rules
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target .types .rules
+
+.types:
+	$(BIN)/mypy
+
+.rules:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n0 tests/architecture --ignore=tests/architecture/test_enforcement.py
 	@$(BIN)/python -m local.infra_check

@@ -105,6 +105,8 @@ def ask_for_azurite(port: int) -> str:
 HERE = Path(__file__).parent
 WAITING = ("e2e", "local", "emulators", "containers")
 """The folders whose tests mostly wait for other processes."""
+COMPUTING = ("architecture", "console", "domain", "infra", "injections", "operations", "profiles", "stores")
+"""The folders whose tests mostly compute."""
 CONSOLE = "tests/e2e/test_console"
 SUMMARY = "summary"
 ON_DEMAND = pytest.StashKey[AzuriteOnDemand]()
@@ -143,7 +145,12 @@ def _test_files(argument: str) -> list[Path]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests that wait for other processes, so that the short ones fill the end of the run."""
-    items.sort(key=lambda item: item.path.relative_to(HERE).parts[0] not in WAITING)
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    folder = item.path.relative_to(HERE).parts[0]
+    return 0 if folder in WAITING else 2 if folder in COMPUTING else 1
 
 
 class FileScheduling(LoadScopeScheduling):  # type: ignore[misc]

@@ -100,7 +100,9 @@ async def test_a_live_writer_in_between_postpones_it() -> None:
     assert await world.open() == ["s001", "s002"]
 
 
-@pytest.mark.parametrize(("count", "is_durable"), [(500, False), (40, True)])
+@pytest.mark.parametrize(
+    ("count", "is_durable"), [pytest.param(500, False, marks=pytest.mark.slow), (100, False), (40, True)]
+)
 async def test_killed_at_every_call_over_near_duplicates_the_end_is_the_same(count: int, is_durable: bool) -> None:
     facts = [says(n) for n in range(count)]
     said = {fact["id"]: fact for fact in facts}
