@@ -164,6 +164,7 @@ class Walk(Retracting):
     lost: set[str] = field(default_factory=set)
     """Words that may be gone: their item was rejected, or their proposal is a conflict."""
     statuses: dict[str, RetractionStatus] = field(default_factory=dict)
+    done: set[Job] = field(default_factory=set)
     began: dict[str, int] = field(default_factory=dict)
     """The number of the newest word when a retraction began to be applied."""
 
@@ -285,9 +286,7 @@ class Walk(Retracting):
         told = self.random.choice([one for found in self.said.values() for one in found if one.replay_id])
         match self.random.randrange(7):
             case 0:
-                return Source(
-                    kind=SourceKind.CONVERSATION, conversation_id=told.conversation_id, message_ids=("m1",)
-                )
+                return Source(kind=SourceKind.CONVERSATION, conversation_id=told.conversation_id, message_ids=("m1",))
             case 1:
                 return Source(
                     kind=SourceKind.SNAPSHOT, conversation_id=told.conversation_id, snapshot_id=told.snapshot_id
@@ -305,7 +304,12 @@ class Walk(Retracting):
     async def retract(self, source: Source | None = None) -> None:  # type: ignore[override]
         self.number += 1
         view = await plan_retraction(
-            ONE, source or self.source(), "It was injected.", self.service, actor=ADMIN, idempotency_key=f"k{self.number}"
+            ONE,
+            source or self.source(),
+            "It was injected.",
+            self.service,
+            actor=ADMIN,
+            idempotency_key=f"k{self.number}",
         )
         if self.random.random() < 0.9:
             await apply_retraction(ONE, view.retraction.retraction_id, view.retraction.etag, self.service, actor=OTHER)
@@ -339,6 +343,7 @@ class Walk(Retracting):
 
     async def do(self, job: Job, attempt: int) -> None:
         """Do a job as a worker does: what cannot succeed is recorded as failed."""
+        self.done.add(job)
         try:
             if job.kind is JobKind.REPLAY:
                 replay = await replay_snapshot(job, self.service)
@@ -363,7 +368,7 @@ class Walk(Retracting):
                 # Another one was first, a source is closed, a hold covers the user, or the user is being erased.
                 await asyncio.sleep(0)
 
-    async def settle(self) -> None:
+    async def finish(self) -> None:
         """Release the hold, continue what failed, and do the marked jobs until none is left."""
         await drain(self.service)
         with suppress(MemnetError):
@@ -409,7 +414,9 @@ class Walk(Retracting):
         content = orjson.dumps(await self.content()).decode()
         found = WORD.findall(content)
         undone = [view for view in views if view.retraction.status is S.UNDONE]
-        restored = {w for w, said in self.said.items() for v in undone for one in said if one.rests_on(v.retraction.source)}
+        restored = {
+            w for w, said in self.said.items() for v in undone for one in said if one.rests_on(v.retraction.source)
+        }
         for view in closing:
             source = view.retraction.source
             assert await self.plan(source) == [], source
