@@ -52,8 +52,8 @@ _WORDS: Final = """
     loses lent lend lends borrowed borrow borrows owe owes accept accepts accepted decline declines declined reject
     rejects rejected agree agrees support supports supported oppose opposes opposed married divorced widowed allergic
     alt älter ältere älterer jung jünger jüngere jüngerer neu früh spät lange lang kurz kurze gross grosse klein kleine
-    hoch niedrig laut laute leise heiss kalt warm dunkel hell links rechts schnell langsam billig teuer besser gut schlechter kauft gekauft verkauft
-    gewonnen verloren ledig verheiratet geschieden allergisch
+    hoch niedrig laut laute leise heiss kalt warm dunkel hell links rechts schnell langsam billig teuer besser gut
+    schlechter kauft gekauft verkauft gewonnen verloren ledig verheiratet geschieden allergisch
 
     mother father brother sister son daughter wife husband uncle aunt niece nephew grandmother grandfather
     mutter vater bruder schwester sohn tochter frau mann onkel tante oma opa
