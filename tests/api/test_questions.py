@@ -47,13 +47,7 @@ def catalog() -> Catalog:
         f"{name}-v1": base.model_copy(update={"profile_id": f"{name}-v1", "allowed_principals": (f"svc-{name}",)})
         for name in PRODUCTS
     }
-    return replace(found, profiles={**found.profiles, **own})
-
-
-def _shipped() -> Catalog:
-    from tests.domain.samples import CATALOG
-
-    return CATALOG
+    return replace(CATALOG, profiles={**CATALOG.profiles, **own})
 
 
 class Product:
