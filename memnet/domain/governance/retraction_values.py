@@ -22,7 +22,8 @@ from memnet.domain.documents.statement import AT, kept_members, observations_of,
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
-from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining
+from memnet.domain.governance.retraction_evidence import cited, items_of, joined
+from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_units import (
     Fits,
@@ -51,6 +52,7 @@ def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fit
     taking.walk(content, ())
     taking.fold_statements(content)
     taking.ask_again()
+    taking.clean_bases()
     changed = [unit for unit in taking.units if unit.is_changed]
     made = made_of(changed, taking.added)
     refusal = fits(made.ops, made.named) if made.ops else None
@@ -84,7 +86,7 @@ class _Taking:
             for one in [node, *node.before()]:
                 for _, within in one.nodes():
                     for origin in within.sources():
-                        parts = {_cited(part) for part in parts_of(dict(origin.evidence or {}))}
+                        parts = {cited(part) for part in parts_of(dict(origin.evidence or {}))}
                         if self.reach.withdraws(origin):
                             self.withdrawn |= parts
                         elif origin.states:
@@ -96,7 +98,7 @@ class _Taking:
         """Evidence that an earlier retraction has left in an entry was proven then."""
         if any(one.origin.reason == Reason.RETRACTION for _, one in item.nodes()):
             plain = {name: value for name, value in item.plain().items() if name != ALSO}
-            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(_cited(plain))
+            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(cited(plain))
 
     def walk(self, node: Traced, place: Pointer) -> None:
         """Find the units below a node: elements of arrays, and scalars outside of them."""
@@ -164,8 +166,8 @@ class _Taking:
         child = node.value.get(evidence) if evidence is not None else None
         if child is None:
             return False
-        kept = [item for item, nodes in _items(child) if not self._is_withdrawn(item, nodes, child)]
-        return any(_cited(item) in self.cited for item in kept)
+        kept = [item for item, nodes in items_of(child) if not self._is_withdrawn(item, nodes, child)]
+        return any(cited(item) in self.cited for item in kept)
 
     def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
@@ -173,13 +175,13 @@ class _Taking:
         An item that is not of the source counts if another change cites it: the source may have written any.
         """
         child = node.value.get(rule.evidence_field)
-        items = [] if child is None else _items(child)
+        items = [] if child is None else items_of(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
-            kept = [item for item in kept if _cited(item) in self.cited]
-            return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
+            kept = [item for item in kept if cited(item) in self.cited]
+            return {**node.plain(), rule.evidence_field: joined(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
-        is_of_source = all(_cited(item) in self.withdrawn for item, _ in items)
+        is_of_source = all(cited(item) in self.withdrawn for item, _ in items)
         is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
         if items and not kept and is_of_source and is_said_alone:
             # Another change may have put it: the gate gives a statement that is split a new place.
@@ -226,11 +228,11 @@ class _Taking:
 
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
-        items = _items(node)
+        items = items_of(node)
         kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
         if len(kept) == len(items):
             return node.plain()
-        return _joined(kept) if kept else GONE
+        return joined(kept) if kept else GONE
 
     def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
         """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
@@ -238,7 +240,7 @@ class _Taking:
             return self.reach.source.cites(item)
         leaves = [one for node in nodes for _, one in node.nodes() if not one.children()]
         before = [earlier for earlier in evidence.before() if not self.reach.takes_all(earlier)]
-        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in _items(earlier))
+        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in items_of(earlier))
         return bool(leaves) and all(map(self.reach.takes_all, leaves)) and not was_there
 
     def fold_statements(self, content: Traced) -> None:
@@ -262,11 +264,17 @@ class _Taking:
         for unit, node in self.questions:
             rule = section_of(unit.before, self.rules)
             assert rule is not None
-            of_section = [one for one in [*self.units, *self.added] if one.place[:-1] == rule.place]
+            entries = [(one.before, one.after) for one in [*self.units, *self.added] if one.place[:-1] == rule.place]
             proposals = [self._proposal(one, rule) for one in proposals_in(node)]
             also = self._rest(node.value[ALSO_PROPOSED_BY]) if ALSO_PROPOSED_BY in node.value else []
-            entries = [(one.before, one.after) for one in of_section]
             unit.after = remaining(unit.before, proposals, also if isinstance(also, list) else [], entries, rule)
+
+    def clean_bases(self) -> None:
+        """Take what is gone out of the parts of the document that pending items keep to be rebased on."""
+        gone = [unit for unit in self.units if unit.after is GONE and isinstance(unit.before, dict)]
+        for unit in self.units:
+            if isinstance(unit.after, dict) and "base" in unit.after:
+                unit.after = without_copies(unit.after, gone, self.reach.source, self.rules)
 
     def _proposal(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a proposal of a question: it rests on the items of its evidence, as a statement does.
@@ -275,18 +283,18 @@ class _Taking:
         a retraction has changed, is written again.
         """
         target, child = node.value["target"], node.value.get(PROPOSAL_EVIDENCE)
-        items = [] if child is None else _items(child)
+        items = [] if child is None else items_of(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         said = [origin for origin in target.sources() if origin.states]
         is_of_source = bool(said) and all(map(self.reach.withdraws, said))
         if is_of_source:
-            kept = [item for item in kept if _cited(item) in self.cited]
+            kept = [item for item in kept if cited(item) in self.cited]
         if not kept and (items or is_of_source):
             return GONE
         made = node.plain()
         entry, evidence = target.value["value"], target.value["value"].value.get(rule.evidence_field)
         if kept:
-            made[PROPOSAL_EVIDENCE] = _joined(kept)
+            made[PROPOSAL_EVIDENCE] = joined(kept)
         if evidence is not None:
             remains = self._evidence(evidence)
             value = {name: one for name, one in entry.plain().items() if name != rule.evidence_field}
@@ -378,28 +386,6 @@ def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
     """Return an entry with another member; None: without it."""
     rest = {other: member for other, member in entry.items() if other != name}
     return rest if value is None else {**rest, name: value}
-
-
-def _cited(item: Json) -> bytes:
-    """Return what an item of evidence points to."""
-    return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
-
-
-def _joined(items: Sequence[Json]) -> Json:
-    """Return evidence of these items, of which there is at least one."""
-    own, *rest = items
-    return {**own, ALSO: rest} if rest else own
-
-
-def _items(node: Traced) -> list[tuple[Json, list[Traced]]]:
-    """Return the items of evidence, each with its nodes; one item of anything that is no object."""
-    if not isinstance(node.value, dict):
-        return [(node.plain(), [node])]
-    also = node.value.get(ALSO)
-    rest = list(also.value) if also is not None and isinstance(also.value, list) else []
-    own = {name: child for name, child in node.value.items() if not (rest and name == ALSO)}
-    first = [({name: child.plain() for name, child in own.items()}, list(own.values()))] if own else []
-    return [*first, *((child.plain(), [child]) for child in rest)]
 
 
 def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
