@@ -19,7 +19,7 @@ from memnet.domain.governance.retraction import (
     ValueFate,
     retraction_key,
 )
-from memnet.domain.governance.retraction_reach import RESTORES, citation
+from memnet.domain.governance.retraction_reach import RESTORES, Reach, citation
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.domain.governance.withdrawn import Withdrawal
 from memnet.operations.governance.legal_holds import holds_covering
