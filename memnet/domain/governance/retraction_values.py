@@ -19,6 +19,7 @@ from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
 from memnet.domain.documents.statement import AT, kept_members, observations_of, statements_of, thing_of, time_of
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
+from memnet.domain.governance.retraction_joined import Joined, cited, joins_source, part
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_units import (
     GONE,
@@ -41,7 +42,7 @@ def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fit
     What may not be taken back, by `fits`, stays and is reported. The same goes for entries that name the source in
     their evidence and are older than the history that is kept.
     """
-    taking = _Taking(reach, rules)
+    taking = _Taking(reach, rules, part(content, reach, rules))
     taking.look(content)
     taking.walk(content, ())
     taking.fold_statements(content)
@@ -61,6 +62,7 @@ class _Taking:
 
     reach: Reach
     rules: Sequence[SectionUpkeep]
+    joined: Joined
     units: list[Unit] = field(default_factory=list)
     added: list[Unit] = field(default_factory=list)
     """Entries that a statement is split into."""
@@ -76,7 +78,7 @@ class _Taking:
             for one in [node, *node.before()]:
                 for _, within in one.nodes():
                     for origin in within.sources():
-                        parts = {_cited(part) for part in parts_of(dict(origin.evidence or {}))}
+                        parts = {cited(part) for part in parts_of(dict(origin.evidence or {}))}
                         if self.reach.withdraws(origin):
                             self.withdrawn |= parts
                         elif origin.states:
@@ -88,7 +90,7 @@ class _Taking:
         """Evidence that an earlier retraction has left in an entry was proven then."""
         if any(one.origin.reason == Reason.RETRACTION for _, one in item.nodes()):
             plain = {name: value for name, value in item.plain().items() if name != ALSO}
-            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(_cited(plain))
+            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(cited(plain))
 
     def walk(self, node: Traced, place: Pointer) -> None:
         """Find the units below a node: elements of arrays, and scalars outside of them."""
@@ -124,7 +126,7 @@ class _Taking:
     def _rest(self, node: Traced, rule: SectionUpkeep | None = None) -> Any:
         """Return what remains of a value; `rule` of an entry names the member with its evidence."""
         if not node.children():
-            return self._earlier(node) if self.reach.takes_all(node) else node.plain()
+            return self._own(node)
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             return self._earlier(node)
         if isinstance(node.value, list):
@@ -146,13 +148,21 @@ class _Taking:
                 kept[name] = remains
         return kept
 
+    def _own(self, node: Traced) -> Any:
+        """Return what remains of a scalar."""
+        if self.reach.takes_all(node):
+            return self._earlier(node)
+        if joins_source(node, self.reach):
+            return next((one.plain() for one in node.before() if not self.reach.takes_all(one)), node.plain())
+        return node.plain()
+
     def _is_cited(self, node: Traced, evidence: str | None) -> bool:
         """Whether an item of the entry's evidence is one that another change cites."""
         child = node.value.get(evidence) if evidence is not None else None
         if child is None:
             return False
         kept = [item for item, nodes in _items(child) if not self._is_withdrawn(item, nodes, child)]
-        return any(_cited(item) in self.cited for item in kept)
+        return any(cited(item) in self.cited for item in kept)
 
     def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
@@ -163,10 +173,11 @@ class _Taking:
         items = [] if child is None else _items(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
-            kept = [item for item in kept if _cited(item) in self.cited]
+            taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
+            kept = [item for item in kept if cited(item) in self.cited - taken_over]
             return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
-        is_of_source = all(_cited(item) in self.withdrawn for item, _ in items)
+        is_of_source = all(cited(item) in self.withdrawn for item, _ in items)
         is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
         if items and not kept and is_of_source and is_said_alone:
             # Another change may have put it: the gate gives a statement that is split a new place.
@@ -302,6 +313,11 @@ def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
     return (rule.id_field, *(() if rule.statements is None else kept_members(rule)))
 
 
+def _id(node: Traced, rule: SectionUpkeep) -> Json:
+    own = node.value.get(rule.id_field)
+    return own.value if own is not None and isinstance(own.value, str) else None
+
+
 def _gone(unit: Unit) -> bool:
     return unit.after is GONE
 
@@ -329,11 +345,6 @@ def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
     """Return an entry with another member; None: without it."""
     rest = {other: member for other, member in entry.items() if other != name}
     return rest if value is None else {**rest, name: value}
-
-
-def _cited(item: Json) -> bytes:
-    """Return what an item of evidence points to."""
-    return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
 
 
 def _joined(items: Sequence[Json]) -> Json:

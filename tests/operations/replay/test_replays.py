@@ -246,7 +246,7 @@ async def pass_on(name: str, call: Call) -> Any:
 async def test_a_text_that_waits_takes_the_evidence_of_each_conversation_that_says_it() -> None:
     """A text without members has the evidence of its pending item."""
     world = World(models=saying(proposed("user_dynamic", "user_dynamic.json", MAPS, confidence=0.6)))
-    statuses = []
+    statuses: list[PatchStatus] = []
     for conversation_id in ("c1", "c2", "c2"):
         job = await world.store(f"s{len(statuses)}", conversation_id=conversation_id)
         statuses += [patch.status for patch in (await world.replay(job)).patches]
