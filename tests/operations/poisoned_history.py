@@ -123,7 +123,7 @@ async def _poison(world: PoisonedWorld) -> None:
         fact("I own Biscuit.", "owns", "Biscuit"),
         tea(f"{WORD} tea"),
         opinion(f"TypeScript's generics are fine, {WORD} says.", f"fine, {WORD} says"),
-        fact(f"I truly enjoy {WALKS}.", "hobby", "walks", confidence=0.95),
+        fact(f"I enjoy {WALKS}.", "hobby", "walks", confidence=0.95),
         fact(f"I collect {STAMPS}.", "collect", "stamps"),
     ]
     await world.talk(POISON, "s1", *facts)
@@ -169,7 +169,7 @@ async def _after(world: PoisonedWorld) -> None:
     await world.write(ALPHA, "c18", verb("/facets/phase", "two"))
     await world.happen("visit-2", "c19", "The user visited the library in Braga.")
     await world.talk("c20", "s1", fact("I speak Dutch.", "speaks", "Dutch"))
-    await world.talk("c20", "s2", fact(f"I really collect {STAMPS}.", "passion", "stamps", confidence=0.95))
+    await world.talk("c20", "s2", fact(f"I collect {STAMPS}.", "passion", "stamps", confidence=0.95))
     # A migration, a merge, a consolidation and a round of staleness.
     decisions = await migrate_unit(Unit(ONE), world.catalog.migrations[TO_10], world.service, actor=ADMIN)
     assert [one.action for one in decisions] == [MigrationAction.REPLACE]

@@ -9,12 +9,11 @@ from collections.abc import Set as AbstractSet
 
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.access import Reason
-from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import evidence_of
 from memnet.domain.documents.statement import statements_of, thing_of
+from memnet.domain.governance.retraction_evidence import cited
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.history.origin import FurtherKind, Traced
 
@@ -44,11 +43,6 @@ def part(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep]) -> Joine
 def joins_source(node: Traced, reach: Reach) -> bool:
     """Whether upkeep put a value that it made of several, one of them of the source."""
     return node.origin.reason == Reason.COMPACTION and any(map(reach.withdraws, node.sources()))
-
-
-def cited(item: Json) -> bytes:
-    """Return what an item of evidence points to."""
-    return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
 
 
 def _statements(content: Traced, rule: SectionUpkeep) -> dict[Json, Traced]:

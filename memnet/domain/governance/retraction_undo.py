@@ -11,6 +11,7 @@ from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.json_patch import Op, Pointer, apply, pointer, pointer_text, resolve
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.rebase import Rebased, rebase
+from memnet.domain.history.origin import Traced
 
 Fits = Callable[[Sequence[Op]], bool]
 """Whether the document may become what these operations make of it."""
@@ -93,6 +94,18 @@ def _applied(content: Json, ops: Sequence[Op]) -> Json:
 
 def _copy(value: Json) -> Json:
     return orjson.loads(canonical(value))
+
+
+def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
+    """Return each scalar that a section has or had, as far as it is known: what a retraction may leave there."""
+    found: set[tuple[str, bytes]] = set()
+    for place, node in content.nodes():
+        section = place[0] if place else ""
+        for one in [node, *node.before()]:
+            for _, leaf in one.nodes():
+                if not leaf.children():
+                    found.add((section, canonical(leaf.plain())))
+    return frozenset(found)
 
 
 def scalars_of(content: Json) -> frozenset[tuple[str, bytes]]:

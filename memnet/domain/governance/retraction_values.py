@@ -15,14 +15,18 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
+from memnet.domain.documents.difference import GONE
 from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
+from memnet.domain.documents.pending_item import ALSO_PROPOSED_BY
 from memnet.domain.documents.statement import AT, kept_members, observations_of, statements_of, thing_of, time_of
 from memnet.domain.documents.statement_fold import fold
+from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
-from memnet.domain.governance.retraction_joined import Joined, cited, joins_source, part
+from memnet.domain.governance.retraction_evidence import cited, items_of, joined
+from memnet.domain.governance.retraction_joined import Joined, joins_source, part
+from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_units import (
-    GONE,
     Fits,
     TakenBack,
     Unit,
@@ -34,6 +38,8 @@ from memnet.domain.governance.source import SourceKind, parts_of
 from memnet.domain.history.origin import Traced
 
 _CITING = frozenset(POINTERS)
+PROPOSAL_EVIDENCE = "evidence"
+"""The member of a pending item with the evidence of the patch that proposed it."""
 
 
 def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits) -> TakenBack:
@@ -46,6 +52,7 @@ def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fit
     taking.look(content)
     taking.walk(content, ())
     taking.fold_statements(content)
+    taking.ask_again()
     changed = [unit for unit in taking.units if unit.is_changed]
     made = made_of(changed, taking.added)
     refusal = fits(made.ops, made.named) if made.ops else None
@@ -66,6 +73,8 @@ class _Taking:
     units: list[Unit] = field(default_factory=list)
     added: list[Unit] = field(default_factory=list)
     """Entries that a statement is split into."""
+    questions: list[tuple[Unit, Traced]] = field(default_factory=list)
+    """The pending items that contradict a statement."""
     unknown: list[Unit] = field(default_factory=list)
     cited: set[bytes] = field(default_factory=set)
     """What other changes cite, those of the values before included."""
@@ -108,6 +117,11 @@ class _Taking:
 
     def _entry(self, node: Traced, place: Pointer, rule: SectionUpkeep) -> None:
         before = node.plain()
+        if is_question(before, self.rules):
+            unit = Unit(place, before, before, node=node)
+            self.units.append(unit)
+            self.questions.append((unit, node))
+            return
         is_statement = rule.statements is not None and isinstance(node.value, dict)
         after = self._statement(node, rule) if is_statement else self._rest(node, rule)
         if not node.origin.is_known and self._rests_by_its_evidence(before, rule):
@@ -161,7 +175,7 @@ class _Taking:
         child = node.value.get(evidence) if evidence is not None else None
         if child is None:
             return False
-        kept = [item for item, nodes in _items(child) if not self._is_withdrawn(item, nodes, child)]
+        kept = [item for item, nodes in items_of(child) if not self._is_withdrawn(item, nodes, child)]
         return any(cited(item) in self.cited for item in kept)
 
     def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
@@ -170,12 +184,12 @@ class _Taking:
         An item that is not of the source counts if another change cites it: the source may have written any.
         """
         child = node.value.get(rule.evidence_field)
-        items = [] if child is None else _items(child)
+        items = [] if child is None else items_of(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
             kept = [item for item in kept if cited(item) in self.cited - taken_over]
-            return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
+            return {**node.plain(), rule.evidence_field: joined(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
         is_of_source = all(cited(item) in self.withdrawn for item, _ in items)
         is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
@@ -224,11 +238,11 @@ class _Taking:
 
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
-        items = _items(node)
+        items = items_of(node)
         kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
         if len(kept) == len(items):
             return node.plain()
-        return _joined(kept) if kept else GONE
+        return joined(kept) if kept else GONE
 
     def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
         """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
@@ -236,7 +250,7 @@ class _Taking:
             return self.reach.source.cites(item)
         leaves = [one for node in nodes for _, one in node.nodes() if not one.children()]
         before = [earlier for earlier in evidence.before() if not self.reach.takes_all(earlier)]
-        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in _items(earlier))
+        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in items_of(earlier))
         return bool(leaves) and all(map(self.reach.takes_all, leaves)) and not was_there
 
     def fold_statements(self, content: Traced) -> None:
@@ -254,6 +268,42 @@ class _Taking:
             gone = _times_gone(of_section.values(), rule)
             for thing in things:
                 self._fold(thing, of_section, gone, rule)
+
+    def ask_again(self) -> None:
+        """Take the proposals of the source out of the questions; each asks about what is open then."""
+        for unit, node in self.questions:
+            rule = section_of(unit.before, self.rules)
+            assert rule is not None
+            of_section = [one for one in [*self.units, *self.added] if one.place[:-1] == rule.place]
+            proposals = [self._proposal(one, rule) for one in proposals_in(node)]
+            also = self._rest(node.value[ALSO_PROPOSED_BY]) if ALSO_PROPOSED_BY in node.value else []
+            entries = [(one.before, one.after) for one in of_section]
+            unit.after = remaining(unit.before, proposals, also if isinstance(also, list) else [], entries, rule)
+
+    def _proposal(self, node: Traced, rule: SectionUpkeep) -> Any:
+        """Return what remains of a proposal of a question: it rests on the items of its evidence, as a statement does.
+
+        Where it comes from decides if evidence does not name the source: a question that another writer joins, or that
+        a retraction has changed, is written again.
+        """
+        target, child = node.value["target"], node.value.get(PROPOSAL_EVIDENCE)
+        items = [] if child is None else items_of(child)
+        kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
+        said = [origin for origin in target.sources() if origin.states]
+        is_of_source = bool(said) and all(map(self.reach.withdraws, said))
+        if is_of_source:
+            kept = [item for item in kept if cited(item) in self.cited]
+        if not kept and (items or is_of_source):
+            return GONE
+        made = node.plain()
+        entry, evidence = target.value["value"], target.value["value"].value.get(rule.evidence_field)
+        if kept:
+            made[PROPOSAL_EVIDENCE] = joined(kept)
+        if evidence is not None:
+            remains = self._evidence(evidence)
+            value = {name: one for name, one in entry.plain().items() if name != rule.evidence_field}
+            made["target"]["value"] = value if remains is GONE else {**value, rule.evidence_field: remains}
+        return made
 
     def _relink(self, units: Collection[Unit], rule: SectionUpkeep) -> None:
         """Open the entries that entries of the source have closed; those may be gone already."""
@@ -345,32 +395,3 @@ def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
     """Return an entry with another member; None: without it."""
     rest = {other: member for other, member in entry.items() if other != name}
     return rest if value is None else {**rest, name: value}
-
-
-def _joined(items: Sequence[Json]) -> Json:
-    """Return evidence of these items, of which there is at least one."""
-    own, *rest = items
-    return {**own, ALSO: rest} if rest else own
-
-
-def _items(node: Traced) -> list[tuple[Json, list[Traced]]]:
-    """Return the items of evidence, each with its nodes; one item of anything that is no object."""
-    if not isinstance(node.value, dict):
-        return [(node.plain(), [node])]
-    also = node.value.get(ALSO)
-    rest = list(also.value) if also is not None and isinstance(also.value, list) else []
-    own = {name: child for name, child in node.value.items() if not (rest and name == ALSO)}
-    first = [({name: child.plain() for name, child in own.items()}, list(own.values()))] if own else []
-    return [*first, *((child.plain(), [child]) for child in rest)]
-
-
-def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
-    """Return each scalar that a section has or had, as far as it is known: what a retraction may leave there."""
-    found: set[tuple[str, bytes]] = set()
-    for place, node in content.nodes():
-        section = place[0] if place else ""
-        for one in [node, *node.before()]:
-            for _, leaf in one.nodes():
-                if not leaf.children():
-                    found.add((section, canonical(leaf.plain())))
-    return frozenset(found)

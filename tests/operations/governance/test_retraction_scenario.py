@@ -84,7 +84,7 @@ async def test_what_rests_on_it_alone_is_gone_and_nothing_else_is_touched() -> N
     assert [one.values for one in done.plan.documents] == [one.values for one in view.plan.documents]
 
 
-async def test_an_undo_restores_the_bytes_of_what_nobody_has_written_since() -> None:
+async def test_an_undo_restores_the_bytes_where_no_other_writer_was() -> None:
     world = await world_of()
     before, items = await contents_of(world), world.stored("snapshots", "events", "conflicts")
     retraction_id = await begin(world, await plan(world))
