@@ -23,6 +23,7 @@ from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.governance.retraction_evidence import cited, items_of, joined
+from memnet.domain.governance.retraction_joined import Joined, joins_source, part
 from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_units import (
@@ -51,7 +52,7 @@ def take_back(
     What may not be taken back, by `fits`, stays and is reported. The same goes for entries that name the source in
     their evidence and are older than the history that is kept.
     """
-    taking = _Taking(reach, rules)
+    taking = _Taking(reach, rules, part(content, reach, rules))
     taking.look(content, changes)
     taking.walk(content, ())
     taking.fold_statements(content)
@@ -73,6 +74,7 @@ class _Taking:
 
     reach: Reach
     rules: Sequence[SectionUpkeep]
+    joined: Joined
     units: list[Unit] = field(default_factory=list)
     added: list[Unit] = field(default_factory=list)
     """Entries that a statement is split into."""
@@ -146,7 +148,7 @@ class _Taking:
     def _rest(self, node: Traced, rule: SectionUpkeep | None = None) -> Any:
         """Return what remains of a value; `rule` of an entry names the member with its evidence."""
         if not node.children():
-            return self._earlier(node) if self.reach.takes_all(node) else node.plain()
+            return self._own(node)
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             return self._earlier(node)
         if isinstance(node.value, list):
@@ -168,6 +170,14 @@ class _Taking:
                 kept[name] = remains
         return kept
 
+    def _own(self, node: Traced) -> Any:
+        """Return what remains of a scalar."""
+        if self.reach.takes_all(node):
+            return self._earlier(node)
+        if joins_source(node, self.reach):
+            return next((one.plain() for one in node.before() if not self.reach.takes_all(one)), node.plain())
+        return node.plain()
+
     def _is_cited(self, node: Traced, evidence: str | None) -> bool:
         """Whether an item of the entry's evidence is one that another change cites."""
         child = node.value.get(evidence) if evidence is not None else None
@@ -185,7 +195,8 @@ class _Taking:
         items = [] if child is None else items_of(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
-            kept = [item for item in kept if cited(item) in self.cited]
+            taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
+            kept = [item for item in kept if cited(item) in self.cited - taken_over]
             return {**node.plain(), rule.evidence_field: joined(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
         is_of_source = all(cited(item) in self.withdrawn for item, _ in items)
@@ -376,6 +387,11 @@ def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
     return (rule.id_field, *(() if rule.statements is None else kept_members(rule)))
 
 
+def _id(node: Traced, rule: SectionUpkeep) -> Json:
+    own = node.value.get(rule.id_field)
+    return own.value if own is not None and isinstance(own.value, str) else None
+
+
 def _gone(unit: Unit) -> bool:
     return unit.after is GONE
 
@@ -407,16 +423,4 @@ def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
 
 def _parts(origin: Origin) -> set[bytes]:
     """Return what a change cites."""
-    return {cited(part) for part in parts_of(dict(origin.evidence or {}))}
-
-
-def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
-    """Return each scalar that a section has or had, as far as it is known: what a retraction may leave there."""
-    found: set[tuple[str, bytes]] = set()
-    for place, node in content.nodes():
-        section = place[0] if place else ""
-        for one in [node, *node.before()]:
-            for _, leaf in one.nodes():
-                if not leaf.children():
-                    found.add((section, canonical(leaf.plain())))
-    return frozenset(found)
+    return {cited(one) for one in parts_of(dict(origin.evidence or {}))}

@@ -30,8 +30,8 @@ from memnet.domain.documents.write_decision import Decision
 from memnet.domain.governance.retraction import DocumentPlan, DocumentRequest, ValueFate, Why
 from memnet.domain.governance.retraction_origins import sources_of
 from memnet.domain.governance.retraction_reach import Reach
-from memnet.domain.governance.retraction_undo import restore, scalars_of
-from memnet.domain.governance.retraction_values import known_values, take_back
+from memnet.domain.governance.retraction_undo import known_values, restore, scalars_of
+from memnet.domain.governance.retraction_values import take_back
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.domain.history.origin import Origin, Traced
 from memnet.domain.history.origin_links import MERGED

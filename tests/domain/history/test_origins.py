@@ -307,3 +307,23 @@ def test_a_migration_keeps_the_origins_of_what_it_gives_another_place() -> None:
         assert [at(made, path).origin.sequence for path in ("/box/owner", "/box/kind", "/box/years")] == [4, 4, 4]
         live = origins_of(said, named, record(4, *ops))
         assert at(live, "/people/0").origin.sequence == 4
+
+
+def test_a_conversation_that_writes_again_and_again_does_not_hide_what_another_one_said() -> None:
+    made = origins_of(
+        record(2, op("add", "/box/a", "A."), op("add", "/box/b", "clean"), evidence={"conversation_id": "good"}),
+        record(3, op("replace", "/box/a", "A."), evidence={"conversation_id": "better"}),
+    )
+    for number in range(4, 104):
+        again = op("replace", "/box/a", "A."), op("replace", "/box/b", str(number))
+        made.take(record(number, *again, evidence={"conversation_id": "bad", "message_ids": [f"m{number}"]}))
+    said = [source.origin.sequence for source in at(made, "/box/a").further]
+    assert (len(said), said[0], said[-1]) == (MAX_SOURCES, 3, 103)
+    before = [earlier.value for earlier in at(made, "/box/b").before()]
+    assert (len(before), before[0], before[-1]) == (MAX_BEFORE, "102", "clean")
+    # The first further source is kept in any case; a later one of another conversation is, too.
+    made.take(record(104, op("replace", "/box/a", "A."), evidence={"conversation_id": "late"}))
+    for number in range(105, 130):
+        evidence = {"conversation_id": "bad", "message_ids": [f"m{number}"]}
+        made.take(record(number, op("replace", "/box/a", "A."), evidence=evidence))
+    assert {3, 104} <= {source.origin.sequence for source in at(made, "/box/a").further}
