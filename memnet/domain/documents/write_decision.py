@@ -107,7 +107,7 @@ def decide_patch(
     stated = confidence.own_statement(command)
     check_entry_evidence(before, content, rules.profile, rules.binding.binding_id, stated)
     made = pending_join.join(command, rules.profile, settled.effective, before, sent=ops)
-    pending_item.check_pending(command, rules.profile, ops, made.ops, before, content)
+    pending_item.check_pending(command, rules.profile, ops, made.whole, before, content)
     check_contradictions(rules, before, content)
     created = current is None or current.deleted
     stored_ops = [_whole(before), *_bodies(applied)] if created else _bodies(applied)

@@ -15,13 +15,16 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
+from memnet.domain.documents.difference import GONE
 from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
+from memnet.domain.documents.pending_item import ALSO_PROPOSED_BY
 from memnet.domain.documents.statement import AT, kept_members, observations_of, statements_of, thing_of, time_of
 from memnet.domain.documents.statement_fold import fold
+from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
+from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_units import (
-    GONE,
     Fits,
     TakenBack,
     Unit,
@@ -33,6 +36,8 @@ from memnet.domain.governance.source import SourceKind, parts_of
 from memnet.domain.history.origin import Traced
 
 _CITING = frozenset(POINTERS)
+PROPOSAL_EVIDENCE = "evidence"
+"""The member of a pending item with the evidence of the patch that proposed it."""
 
 
 def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits) -> TakenBack:
@@ -45,6 +50,7 @@ def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fit
     taking.look(content)
     taking.walk(content, ())
     taking.fold_statements(content)
+    taking.ask_again()
     changed = [unit for unit in taking.units if unit.is_changed]
     made = made_of(changed, taking.added)
     refusal = fits(made.ops, made.named) if made.ops else None
@@ -64,6 +70,8 @@ class _Taking:
     units: list[Unit] = field(default_factory=list)
     added: list[Unit] = field(default_factory=list)
     """Entries that a statement is split into."""
+    questions: list[tuple[Unit, Traced]] = field(default_factory=list)
+    """The pending items that contradict a statement."""
     unknown: list[Unit] = field(default_factory=list)
     cited: set[bytes] = field(default_factory=set)
     """What other changes cite, those of the values before included."""
@@ -106,6 +114,11 @@ class _Taking:
 
     def _entry(self, node: Traced, place: Pointer, rule: SectionUpkeep) -> None:
         before = node.plain()
+        if is_question(before, self.rules):
+            unit = Unit(place, before, before, node=node)
+            self.units.append(unit)
+            self.questions.append((unit, node))
+            return
         is_statement = rule.statements is not None and isinstance(node.value, dict)
         after = self._statement(node, rule) if is_statement else self._rest(node, rule)
         if not node.origin.is_known and self._rests_by_its_evidence(before, rule):
@@ -243,6 +256,42 @@ class _Taking:
             gone = _times_gone(of_section.values(), rule)
             for thing in things:
                 self._fold(thing, of_section, gone, rule)
+
+    def ask_again(self) -> None:
+        """Take the proposals of the source out of the questions; each asks about what is open then."""
+        for unit, node in self.questions:
+            rule = section_of(unit.before, self.rules)
+            assert rule is not None
+            of_section = [one for one in [*self.units, *self.added] if one.place[:-1] == rule.place]
+            proposals = [self._proposal(one, rule) for one in proposals_in(node)]
+            also = self._rest(node.value[ALSO_PROPOSED_BY]) if ALSO_PROPOSED_BY in node.value else []
+            entries = [(one.before, one.after) for one in of_section]
+            unit.after = remaining(unit.before, proposals, also if isinstance(also, list) else [], entries, rule)
+
+    def _proposal(self, node: Traced, rule: SectionUpkeep) -> Any:
+        """Return what remains of a proposal of a question: it rests on the items of its evidence, as a statement does.
+
+        Where it comes from decides if evidence does not name the source: a question that another writer joins, or that
+        a retraction has changed, is written again.
+        """
+        target, child = node.value["target"], node.value.get(PROPOSAL_EVIDENCE)
+        items = [] if child is None else _items(child)
+        kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
+        said = [origin for origin in target.sources() if origin.states]
+        is_of_source = bool(said) and all(map(self.reach.withdraws, said))
+        if is_of_source:
+            kept = [item for item in kept if _cited(item) in self.cited]
+        if not kept and (items or is_of_source):
+            return GONE
+        made = node.plain()
+        entry, evidence = target.value["value"], target.value["value"].value.get(rule.evidence_field)
+        if kept:
+            made[PROPOSAL_EVIDENCE] = _joined(kept)
+        if evidence is not None:
+            remains = self._evidence(evidence)
+            value = {name: one for name, one in entry.plain().items() if name != rule.evidence_field}
+            made["target"]["value"] = value if remains is GONE else {**value, rule.evidence_field: remains}
+        return made
 
     def _relink(self, units: Collection[Unit], rule: SectionUpkeep) -> None:
         """Open the entries that entries of the source have closed; those may be gone already."""

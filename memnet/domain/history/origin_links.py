@@ -49,6 +49,8 @@ class Change:
             return
         self._link_applied(items)
         self._link_returned()
+        if self.origin.reason == Reason.ADMIN_MIGRATION:
+            self._keep_migrated()
 
     def _link_applied(self, items: Sequence[Traced]) -> None:
         """A patch that removes a pending item and writes what it proposes confirms it, too."""
@@ -71,6 +73,18 @@ class Change:
             if entry is not None:
                 item.rest_on([Source(FurtherKind.RETURNED, origin) for origin in entry.sources()])
                 rest_on_tree(proposal, entry, FurtherKind.RETURNED)
+
+    def _keep_migrated(self) -> None:
+        """A migration gives values another name or place: one that it takes out and puts unchanged is the same value.
+
+        An equal number or boolean proves nothing, and is the migration's.
+        """
+        gone: dict[bytes, list[Traced]] = {}
+        for removed in self.removed:
+            for _, node in removed.nodes():
+                gone.setdefault(canonical(node.plain()), []).append(node)
+        for node in self.put:
+            _keep(node, gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +132,17 @@ def apply_merge(merge: Merge, tree: Traced) -> None:
         return
     for entry in merge.entries:
         rest_on_tree(into, entry, FurtherKind.MERGED)
+
+
+def _keep(node: Traced, gone: Mapping[bytes, list[Traced]]) -> None:
+    """Give a value, or what of it is there, the origin of an equal one in `gone`; each is used once."""
+    equal = gone.get(canonical(node.plain())) if node.value and isinstance(node.value, dict | list | str) else None
+    if equal:
+        had = copied(equal.pop(0))
+        node.value, node.origin, node.further = had.value, had.origin, had.further
+        return
+    for _, child in node.children():
+        _keep(child, gone)
 
 
 def rest_on_tree(node: Traced, other: Traced, kind: FurtherKind) -> None:

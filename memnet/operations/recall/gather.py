@@ -104,6 +104,7 @@ async def gather(request: RecallRequest, profile: Profile, service: Service) -> 
     )
     degraded = sorted({*effort.missing, *here.entries.degraded}, key=list(Degraded).index)
     waiting = [one for one in here.entries.candidates if one.state is EntryState.WAITING and request.as_of is None]
+    waiting = [one for one in waiting if not one.is_outdated]
     asked = clarification(profile, ((one.place.binding_id, one.value) for one in waiting if one.place is not None))
     return Gathered(candidates, question, indexed.mode, degraded, asked)
 

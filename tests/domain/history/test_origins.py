@@ -276,3 +276,22 @@ def test_a_copied_value_rests_on_who_wrote_it_and_names_who_copied_it() -> None:
     node = at(made, "/box/b")
     assert (node.origin.sequence, [one.sequence for one in node.sources()]) == (2, [2])
     assert [(source.kind, source.origin.sequence) for source in node.further] == [("copied", 3)]
+
+
+def test_a_migration_keeps_the_origins_of_what_it_gives_another_place() -> None:
+    said = record(2, op("add", "/facts/-", {"id": "f1", "text": "A."}), evidence={"conversation_id": "c1"})
+    named = record(3, op("add", "/box/name", "Ada"), op("add", "/box/age", 7), evidence={"conversation_id": "c2"})
+    content = {"people": [{"id": "f1", "text": "A."}], "box": {"owner": {"called": "Ada"}, "years": 7, "kind": "old"}}
+    moves = [
+        *(op("remove", place) for place in ("/facts", "/notes", "/box/name", "/box/age")),
+        op("add", "/people", content["people"]),
+        op("replace", "/box", content["box"]),
+    ]
+    for ops in ([op("replace", "", content)], moves):
+        made = origins_of(said, named, record(4, *ops, reason="admin_migration"))
+        found = {path: at(made, path).origin.sequence for path in ("/people/0", "/people/0/text", "/box/owner/called")}
+        assert found == {"/people/0": 2, "/people/0/text": 2, "/box/owner/called": 3}
+        # It made the object and the text that were not there; that an equal number is the same one is not known.
+        assert [at(made, path).origin.sequence for path in ("/box/owner", "/box/kind", "/box/years")] == [4, 4, 4]
+        live = origins_of(said, named, record(4, *ops))
+        assert at(live, "/people/0").origin.sequence == 4
