@@ -5,7 +5,7 @@ What is marked may be missing from the index. It is read from the storage, so th
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -23,8 +23,8 @@ from memnet.domain.replay.searchable_turn import SearchableTurn, TurnPlace, load
 from memnet.domain.replay.turn_mark import TurnMark
 from memnet.domain.sealing import sealing
 from memnet.operations.events.index_turns import read_turns
-from memnet.paging import rows
-from memnet.ports import EventHit, Hits, IndexMissing, Page
+from memnet.paging import Listing, rows
+from memnet.ports import EventHit, Hits, IndexMissing
 from memnet.service import Service
 from memnet.stores import KeyRing, Marked, Search, Unsealed, read_events
 
@@ -272,7 +272,7 @@ async def list_marks(query: IndexQuery, service: Service) -> Marks:
     return Marks(turns, events)
 
 
-async def _listed(listing: Callable[..., Awaitable[Page[T]]]) -> Sequence[T]:
+async def _listed(listing: Listing[T]) -> Sequence[T]:
     return [mark async for mark in rows(listing, MAX_MARKS)]
 
 
