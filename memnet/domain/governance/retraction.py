@@ -242,6 +242,16 @@ class Retraction:
         return self.status in RUNNING
 
     @property
+    def may_expire(self) -> bool:
+        """Whether nothing of it is half done."""
+        return not self.is_running and self.status is not RetractionStatus.FAILED
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether retention has deleted its plan."""
+        return self.sealed is None
+
+    @property
     def waits(self) -> bool:
         """Whether it waits for a person."""
         return self.status in (RetractionStatus.PLANNED, RetractionStatus.FAILED)
