@@ -1,6 +1,9 @@
 """Profiles that extend another: what is joined, and every way to contradict the base, with both files."""
 
+import json
+import shutil
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +25,7 @@ from memnet.domain.catalog.overlay import (
     every_member,
 )
 from memnet.domain.core.canonical_json import canonical
+from memnet.settings import ROOT
 from tests.profiles.conftest import PROFILE, Workshop
 
 BASE, FILE = "profiles/gardener.json", "profiles/keeper.json"
@@ -138,6 +142,12 @@ CONTRADICTIONS = [
     ({}, {"extraction": EXTRACTION}, "/extraction", "makes replays write, and the base's do not"),
     ({"extraction": EXTRACTION}, {"extraction": {"max_confidence": 0.71}},
      "/extraction/max_confidence", "is less strict than the base"),
+    ({"extraction": EXTRACTION}, {"extraction": {"judge": {"prompt_id": "planting", "prompt_version": "1.0.0"}}},
+     "/extraction/judge", "contradicts the base, which has none"),
+    ({}, {"retention_rules": {"audit_days": 3000}},
+     "/retention_rules/audit_days", "contradicts the base, which has none"),
+    ({"retention_rules": {"audit_days": 30}}, {"retention_rules": {"audit_days": 29}},
+     "/retention_rules/audit_days", "contradicts the base, which says 30"),
     ({"extraction": EXTRACTION}, {"extraction": {"prompt_id": "another"}},
      "/extraction/prompt_id", "contradicts the base, which says planting"),
     ({"extraction": EXTRACTION}, {"extraction": {"items": {"garden": {"/plants": {"text": "$text"}}}}},
@@ -175,6 +185,32 @@ def test_an_overlay_may_be_stricter(workshop: Workshop, base: dict[str, Any], ov
     gardener(workshop, **base)
     keeper(workshop, **overlay)
     assert workshop.problems() == []
+
+
+def test_a_part_of_the_base_may_be_stricter_in_one_member(tmp_path: Path) -> None:
+    shipped = shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
+    overlay = {"profile_id": "careful-v1", "extends": "personal-memory-v1", "corroboration": {"days_apart": 9}}
+    (shipped / "careful-v1.json").write_text(json.dumps(overlay), "utf-8")
+    found = load_catalog(shipped, ROOT / "schemas", ROOT / "prompts").profiles
+    base, joined = found["personal-memory-v1"].corroboration, found["careful-v1"].corroboration
+    assert base is not None
+    assert joined is not None
+    assert (joined.statements, joined.days_apart) == (base.statements, 9)
+    assert base.days_apart < 9
+
+
+def test_a_base_without_routing_may_get_it(workshop: Workshop) -> None:
+    routing = PROFILE["routing"]
+    base = {name: value for name, value in PROFILE.items() if name != "routing"}
+    workshop.write(BASE, base)
+    keeper(workshop, routing=routing)
+    assert not any("contradicts" in reason for _, _, reason in workshop.problems())
+
+    gardener(workshop)
+    keeper(workshop, routing={**routing, "min_score": 0.9})
+    ((_, pointer, reason),) = workshop.problems()
+    assert pointer == "/routing"
+    assert reason.startswith("contradicts the base, which says")
 
 
 def test_a_fault_of_the_joined_profile_is_reported_where_it_was_added(workshop: Workshop) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from memnet.domain.catalog.profile import Binding, Profile
 from memnet.domain.catalog.rule_types import Identifier, ProfilePart
 from memnet.domain.catalog.rules import ExtractionRules
+from memnet.domain.catalog.statement_rules import Corroboration
 from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.core.suggestion import closest
@@ -26,11 +27,18 @@ class OverlayExtraction(ExtractionRules):
     prompt_version: Identifier = ""
 
 
+class OverlayCorroboration(Corroboration):
+    """The rules of an overlay for corroboration: what it leaves out is the base's."""
+
+    statements: int = 2
+
+
 class Overlay(Profile):
     """The file of a profile that extends another; it may add no document."""
 
     document_bindings: tuple[Binding, ...] = ()
     extraction: OverlayExtraction | None = None
+    corroboration: OverlayCorroboration | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,8 @@ def _ordered(*values: Json) -> _Limit:
 
 AGAIN: Final = _Limit(lambda given, base: True, "")
 FIXED: Final = _Limit(lambda given, base: given == base, "remove it: the base's value applies")
+WITHOUT: Final = replace(FIXED, allows=lambda given, base: base is None or given == base)
+"""May be set if the base has none."""
 AT_MOST: Final = _Limit(lambda given, base: given <= base, "write at most {base}")
 AT_LEAST: Final = _Limit(lambda given, base: given >= base, "write at least {base}")
 AMONG: Final = _Limit(
@@ -81,14 +91,16 @@ LIMITS: Final[Mapping[str, _Limit]] = {
     "confidence_rules.min_confidence_for_auto_apply": AT_LEAST,
     "corroboration.statements": AT_LEAST,
     "corroboration.days_apart": AT_LEAST,
-    "routing": FIXED,
+    "routing": WITHOUT,
     "extraction.prompt_id": FIXED,
     "extraction.prompt_version": FIXED,
     "extraction.max_confidence": AT_MOST,
     "extraction.max_patches": FIXED,
     "extraction.judge": FIXED,
     "upkeep_fill": AGAIN,
-    **{f"retention_rules.{kind}_days": AGAIN for kind in ("snapshots", "events", "audit", "jobs")},
+    **{f"retention_rules.{kind}_days": AGAIN for kind in ("snapshots", "events", "jobs")},
+    # Documents of the base have records of both profiles, in common segments.
+    "retention_rules.audit_days": FIXED,
     **{f"turns.{name}": AGAIN for name in ("searchable", "roles", "of_profiles", "quiet_seconds", "earlier_messages")},
     **{f"turns.gates.{name}": AGAIN for name in ("max_per_minute", "min_quality", "same_above", "over_budget")},
     **{f"turns.gates.{name}": AGAIN for name in ("replays_per_day", "model_tokens_per_day")},
@@ -171,9 +183,10 @@ class _Joining:
 
     def _limited(self, name: str, given: Json, known: Json) -> Json:
         limit = LIMITS[name]
-        # A member that the base leaves out may be added, where it is not strictness that is compared.
-        if not (limit is FIXED and known is None) and not limit.allows(given, known):
-            reason = f"contradicts the base, which says {known}" if limit is FIXED else "is less strict than the base"
+        if not limit.allows(given, known):
+            says = "has none" if known is None else f"says {known}"
+            is_fixed = limit in (FIXED, WITHOUT)
+            reason = f"contradicts the base, which {says}" if is_fixed else "is less strict than the base"
             self.report(name, reason=reason, remedy=limit.remedy.format(base=known))
         return given
 
