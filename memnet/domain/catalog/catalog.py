@@ -30,6 +30,8 @@ class WriteRules:
     binding: Binding
     schema: Schema
     schemas: Mapping[tuple[str, str], Schema] = field(default_factory=dict)
+    shared_by: frozenset[str] = frozenset()
+    """The other profiles that have the binding from the same base."""
 
     def at(self, schema_id: str, version: str) -> "WriteRules | None":
         """Return the rules with this schema version or the binding's: the newer, if proven additive to the older."""
@@ -115,6 +117,18 @@ class Catalog:
         base = None if profile.extends is None else self.profiles.get(profile.extends)
         return base is not None and base.binding(binding_id) is not None
 
+    def _owner(self, profile: Profile, binding_id: str) -> str:
+        """The id of the profile that defines the binding: the profile, or one that it extends."""
+        while profile.extends is not None and self.inherits(profile, binding_id):
+            profile = self.profiles[profile.extends]
+        return profile.profile_id
+
+    def _shared_by(self, profile: Profile, binding_id: str) -> frozenset[str]:
+        """The ids of the other profiles that have the binding from the same profile."""
+        owner = self._owner(profile, binding_id)
+        others = (one for one in self.profiles.values() if one is not profile and one.binding(binding_id) is not None)
+        return frozenset(one.profile_id for one in others if self._owner(one, binding_id) == owner)
+
     def schema(self, schema_id: str, version: str) -> Schema:
         """Return a schema version. Raises KeyError, but not for that of a binding."""
         return self.schemas[schema_id, version]
@@ -145,7 +159,8 @@ class Catalog:
 
     def rules(self, profile: Profile, binding: Binding) -> WriteRules:
         """Return the rules of a binding."""
-        return WriteRules(profile, binding, self.schema(binding.schema_id, binding.schema_version), self.schemas)
+        schema = self.schema(binding.schema_id, binding.schema_version)
+        return WriteRules(profile, binding, schema, self.schemas, self._shared_by(profile, binding.binding_id))
 
     def covering(self, key: DocumentKey) -> list[WriteRules]:
         """Return the rules of all bindings that cover the document, in the order of profile ids."""

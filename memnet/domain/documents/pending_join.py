@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.entry_template import kept_by_service
 from memnet.domain.catalog.path_policy import ROOT, touches
 from memnet.domain.catalog.profile import Profile
@@ -70,20 +71,21 @@ class Joined:
 
 
 def join(
-    command: PatchDocument, profile: Profile, ops: list[Operation], before: Json, *, sent: Sequence[Operation]
+    command: PatchDocument, rules: WriteRules, ops: list[Operation], before: Json, *, sent: Sequence[Operation]
 ) -> Joined:
     """Join each item that the service adds to the pending section with one that waits in the content `before`.
 
     A patch whose `sent` operations change the pending section is left as it is: they move its items.
 
     A question takes every statement about the same thing. Else they join if the same principal proposes to add the
-    same to the same array: a statement about the same thing with the same value, else the same normalised text with the
-    same members, but for those that the service fills.
+    same to the same array, under this profile or one of `rules.shared_by`: a statement about the same thing with the
+    same value, else the same normalised text with the same members, but for those that the service fills.
     """
+    profile = rules.profile
     section = profile.pending.get(command.binding_id)
     if section is None or any(_touches(op, section) for op in sent):
         return Joined(ops, ops, {})
-    rules = profile.upkeep_rules.get(command.binding_id, ())
+    upkeep = profile.upkeep_rules.get(command.binding_id, ())
     waiting = [*entries_at(before, pointer_text(section))]
     found: list[Operation] = []
     whole: list[Operation] = []
@@ -96,8 +98,8 @@ def join(
             whole.append(op)
             continue
         item = _counted(op.value, command, profile)
-        asked = find_question(item, waiting, rules)
-        index = _equal(item, waiting, taken, profile) if asked is None else asked
+        asked = find_question(item, waiting, upkeep)
+        index = _equal(item, waiting, taken, rules) if asked is None else asked
         if index is None:
             waiting.append(item)
             made = parse_patch([{**op.body, "value": item}])
@@ -105,7 +107,7 @@ def join(
             whole += made
             continue
         kept = waiting[index]
-        joint = _joint(kept, item, rules) if asked is None else _asked(kept, item, rules)
+        joint = _joint(kept, item, upkeep) if asked is None else _asked(kept, item, upkeep)
         if joint is None:
             dropped.add(str(item["id"]))
             joint = kept
@@ -155,15 +157,16 @@ def _counted(item: dict[str, Any], command: PatchDocument, profile: Profile) -> 
     return {**item, STATED: [row]}
 
 
-def _equal(item: dict[str, Any], waiting: Sequence[Json], taken: set[int], profile: Profile) -> int | None:
+def _equal(item: dict[str, Any], waiting: Sequence[Json], taken: set[int], rules: WriteRules) -> int | None:
     for index, other in enumerate(waiting):
-        if index not in taken and isinstance(other, dict) and _proposes_the_same(item, other, profile):
+        is_known = isinstance(other, dict) and other.get("profile_id") in (item.get("profile_id"), *rules.shared_by)
+        if index not in taken and is_known and _proposes_the_same(item, other, rules.profile):
             return index
     return None
 
 
 def _proposes_the_same(item: dict[str, Any], other: dict[str, Any], profile: Profile) -> bool:
-    if any(item.get(name) != other.get(name) for name in ("proposed_by", "profile_id", "binding_id")):
+    if any(item.get(name) != other.get(name) for name in ("proposed_by", "binding_id")):
         return False
     target, its = item["target"], other.get("target")
     if not isinstance(its, dict) or target["op"] != "add" or not str(target["path"]).endswith("/-"):

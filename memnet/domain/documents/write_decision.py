@@ -101,12 +101,12 @@ def decide_patch(
     )
     if redirected:
         settled = settling(effective, proposal_ids=ids[len(redirected) :])
-    joined = pending_join.join(command, rules.profile, settled.ops, before, sent=ops)
+    joined = pending_join.join(command, rules, settled.ops, before, sent=ops)
     if redirected or joined.ops is not settled.ops:
         applied, content, content_bytes = _with_lifetimes(command, joined.ops, rules, before, base_bytes, proposed_at)
     stated = confidence.own_statement(command)
     check_entry_evidence(before, content, rules.profile, rules.binding.binding_id, stated)
-    made = pending_join.join(command, rules.profile, settled.effective, before, sent=ops)
+    made = pending_join.join(command, rules, settled.effective, before, sent=ops)
     pending_item.check_pending(command, rules.profile, ops, made.whole, before, content)
     check_contradictions(rules, before, content)
     created = current is None or current.deleted

@@ -231,6 +231,16 @@ def test_an_entry_without_statements_joins_by_its_text_and_other_members() -> No
     assert (other.content["notes"], len(other.content["waiting"])) == ([], 2)
 
 
+@pytest.mark.parametrize(("shared_by", "waiting"), [({"p"}, 0), ({"other"}, 2)])
+def test_statements_count_together_under_profiles_that_share_the_rules_of_the_document(
+    shared_by: set[str], waiting: int
+) -> None:
+    first = draft(PLAIN, noted("Tea, please", "c1"), {"notes": [], "waiting": []})
+    overlay = replace(PLAIN, shared_by=frozenset(shared_by))
+    found = draft(overlay, replace(noted("Tea, please", "c2"), profile_id="q"), first.content).content
+    assert (len(found["notes"]), len(found["waiting"])) == (int(not waiting), waiting)
+
+
 @pytest.mark.parametrize("entry_id", ["n-1", "too-long"])
 def test_what_cannot_be_applied_waits_on(entry_id: str) -> None:
     shape = {"properties": {"notes": {"items": {"properties": {"id": {"maxLength": 6}}}}}}

@@ -52,7 +52,12 @@ def catalog(tmp_path: Path) -> Catalog:
     schema = shipped | {"$id": "memnet:person:1.0.0", "required": list(sections), "properties": sections}
     (schemas / "person").mkdir()
     (schemas / "person" / "1.0.0.json").write_text(json.dumps(schema), "utf-8")
-    binding = {"binding_id": "person", "namespace": "user", "path": "person.json", "schema_id": "person"}
+    binding: dict[str, Any] = {
+        "binding_id": "person",
+        "namespace": "user",
+        "path": "person.json",
+        "schema_id": "person",
+    }
     binding |= {"schema_version": "1.0.0", "initial_content": {name: [] for name in sections}}
     profile = {
         "profile_id": "person-v1",

@@ -1,10 +1,13 @@
 """The same conversation under a profile and one that extends it: the documents of the base are the same."""
 
+import asyncio
 import re
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import orjson
+import pytest
 
 from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.core.job import Job, JobKind
@@ -17,7 +20,7 @@ from memnet.ports import ModelAnswer, ModelOutcome, ModelRequest
 from tests.domain.extraction_samples import PERSONAL, answer_text, statement
 from tests.domain.samples import CATALOG
 from tests.operations.replay.test_extraction import model_answer
-from tests.operations.replay_scenario import SCOPE, World
+from tests.operations.replay_scenario import SCOPE, Call, World
 from tests.services import service_of
 
 TUTOR = "tutor-v1"
@@ -157,3 +160,68 @@ async def test_the_shared_document_is_maintained_by_the_base_alone() -> None:
     for key, profiles in ((SHARED, [PERSONAL]), (OWN, [TUTOR])):
         results = await compact_document(key, service, actor=actor, dry_run=True)
         assert [result.profile_id for result in results] == profiles
+
+
+async def hear(world: World, profile_id: str, number: int, *, day: int | None = None) -> Job:
+    """Store one of the conversations under a profile, on its day or again on another; return the job of its replay."""
+    day = number + 1 if day is None else day
+    conversation_id = f"c{number}-{day}"
+    messages = [
+        {"message_id": f"m{at}", "role": "user", "content": text, "timestamp": f"2026-05-0{day}T12:00:00Z"}
+        for at, text in enumerate(CONVERSATIONS[number])
+    ]
+    members = {"snapshot_id": f"s-{profile_id}", "profile_id": profile_id, "messages": messages}
+    stored = await store_snapshot(
+        SCOPE, conversation_id, Conversation.model_validate(members), world.service, actor=Actor("svc", frozenset())
+    )
+    return Job(JobKind.REPLAY, SCOPE.tenant_id, SCOPE.user_id, stored.replay_id)
+
+
+async def replay_slowly(world: World, job: Job, pauses: Random) -> None:
+    """Replay as a worker whose calls take differently long."""
+
+    async def watch(name: str, call: Call) -> Any:
+        for _pause in range(pauses.randrange(4)):
+            await asyncio.sleep(0)
+        return await call()
+
+    await world.replay(job, **world.ports(watch) | {"models": None})
+
+
+def stated(content: Any) -> list[tuple[str, ...]]:
+    """What a shared document holds, applied or waiting, without what depends on the order of arrival."""
+    waiting = [("waits", one["target"]["value"]["text"]) for one in content["to_confirm"]]
+    held = [(section, one["text"]) for section in ("facts", "preferences", "decisions") for one in content[section]]
+    return sorted([*waiting, *held])
+
+
+@pytest.mark.parametrize("order", [(PERSONAL, TUTOR), (TUTOR, PERSONAL), "together"])
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_conversation_under_both_profiles_is_learnt_once(order: Any, seed: int) -> None:
+    alone = World()
+    for number in range(2):
+        await alone.replay(await hear(alone, PERSONAL, number), models=None)
+
+    world, random = World(), Random(seed)
+    for number in range(2):
+        jobs = {name: await hear(world, name, number) for name in (PERSONAL, TUTOR)}
+        if order == "together":
+            await asyncio.gather(*(replay_slowly(world, job, random) for job in jobs.values()))
+        else:
+            for name in order:
+                await replay_slowly(world, jobs[name], random)
+    assert stated(await world.content(SHARED)) == stated(await alone.content(SHARED))
+    await world.history(SHARED)
+
+
+@pytest.mark.parametrize("order", [(PERSONAL, TUTOR), (TUTOR, PERSONAL)])
+async def test_statements_under_both_profiles_count_together(order: Any) -> None:
+    world = World()
+    sentence = "I prefer short answers"
+    first, second = order
+    await world.replay(await hear(world, first, 0), models=None)
+    assert ("waits", sentence) in stated(await world.content(SHARED))
+
+    await world.replay(await hear(world, second, 0, day=3), models=None)
+    assert ("preferences", sentence) in stated(await world.content(SHARED))
+    assert ("waits", sentence) not in stated(await world.content(SHARED))
