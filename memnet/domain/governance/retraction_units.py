@@ -2,23 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final
+from typing import Any
 
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import Op, Pointer, pointer_text
 from memnet.domain.core.scope import Json
+from memnet.domain.documents.difference import GONE, difference
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.history.origin import Traced
-
-
-class _Gone(Enum):
-    GONE = "gone"
-
-
-GONE: Final = _Gone.GONE
-"""What remains of a value that is removed; null is a value."""
 
 
 @dataclass(slots=True)
@@ -35,13 +27,17 @@ class Unit:
     """The entries whose evidence it takes over."""
     node: Traced | None = None
     """Of an entry: where it comes from."""
+    put_back: tuple[Pointer, ...] = ()
+    """The pointers below it of values that another change had put before the source put the same: written again, so
+    that they come from that change."""
     is_rewritten: bool = False
     """Whether it is put again as a whole: the change that put it is of the source, and what it says is not."""
 
     @property
     def is_changed(self) -> bool:
         """Whether the retraction changes it."""
-        return self.after is GONE or self.is_rewritten or canonical(self.before) != canonical(self.after)
+        is_other = self.after is GONE or canonical(self.before) != canonical(self.after)
+        return is_other or self.is_rewritten or bool(self.put_back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +107,17 @@ def _operations(unit: Unit) -> Iterator[Op]:
         yield {"op": "add", "path": path, "value": unit.after}
     else:
         yield from difference(unit.before, unit.after, (ROOT, *unit.place))
+        for place in unit.put_back if unit.after is not GONE else ():
+            value = _at(unit.after, place)
+            if value is not GONE and canonical(value) == canonical(_at(unit.before, place)):
+                yield {"op": "replace", "path": pointer_text((ROOT, *unit.place, *place)), "value": value}
+
+
+def _at(value: Any, place: Pointer) -> Any:
+    """Return a value within objects; GONE if there is none."""
+    for name in place:
+        value = value[name] if isinstance(value, dict) and name in value else GONE
+    return value
 
 
 def _shifted(place: Pointer, gone: Sequence[Pointer]) -> Pointer:
@@ -121,23 +128,6 @@ def _shifted(place: Pointer, gone: Sequence[Pointer]) -> Pointer:
 
 def _order(place: Pointer) -> tuple[tuple[int, str], ...]:
     return tuple((int(name), "") if name.isdecimal() else (-1, name) for name in place)
-
-
-def difference(before: Json, after: Any, place: Pointer) -> Iterator[Op]:
-    """Yield the operations that turn one value at `place` into another, objects member by member."""
-    path = pointer_text(place)
-    if after is GONE:
-        yield {"op": "remove", "path": path}
-    elif isinstance(before, dict) and isinstance(after, dict):
-        for name in sorted(before.keys() - after.keys()):
-            yield {"op": "remove", "path": pointer_text((*place, name))}
-        for name in sorted(after):
-            if name not in before:
-                yield {"op": "add", "path": pointer_text((*place, name)), "value": after[name]}
-            elif canonical(before[name]) != canonical(after[name]):
-                yield {"op": "replace", "path": pointer_text((*place, name)), "value": after[name]}
-    elif canonical(before) != canonical(after):
-        yield {"op": "replace", "path": path, "value": after}
 
 
 def _fate(unit: Unit) -> ValueFate:

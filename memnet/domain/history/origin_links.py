@@ -11,14 +11,10 @@ from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text
 from memnet.domain.documents.array_matching import identifying_members, match_elements
 from memnet.domain.history.origin import FurtherKind, Origin, Source, Traced, copied
-from memnet.domain.history.origin_table import load_origins
 
 MERGED = "merged"
 """The member of the evidence of upkeep with one row for each entry that others were merged into: `from`, the pointers
 of the others in the version before, and `into`, the pointer of the entry in the version after."""
-RESTORED = "restored"
-"""The member of the evidence of a retraction with one row for each value that it put back: `at`, the pointer of the
-value in the version after, and `origins`, where it came from, in the form of memnet.domain.history.origin_table."""
 _MERGING = frozenset({Reason.COMPACTION, Reason.RETRACTION})
 """The reasons of changes that may have such rows; no client can send them."""
 
@@ -49,6 +45,8 @@ class Change:
             return
         self._link_applied(items)
         self._link_returned()
+        if self.origin.reason == Reason.ADMIN_MIGRATION:
+            self._keep_migrated()
 
     def _link_applied(self, items: Sequence[Traced]) -> None:
         """A patch that removes a pending item and writes what it proposes confirms it, too."""
@@ -71,6 +69,18 @@ class Change:
             if entry is not None:
                 item.rest_on([Source(FurtherKind.RETURNED, origin) for origin in entry.sources()])
                 rest_on_tree(proposal, entry, FurtherKind.RETURNED)
+
+    def _keep_migrated(self) -> None:
+        """A migration gives values another name or place: one that it takes out and puts unchanged is the same value.
+
+        An equal number or boolean proves nothing, and is the migration's.
+        """
+        gone: dict[bytes, list[Traced]] = {}
+        for removed in self.removed:
+            for _, node in removed.nodes():
+                gone.setdefault(canonical(node.plain()), []).append(node)
+        for node in self.put:
+            _keep(node, gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +108,6 @@ def _rows(rows: Sequence[Json], tree: Traced) -> Iterator[Merge]:
             continue
 
 
-def restore(reason: str, evidence: Mapping[str, Json] | None, tree: Traced) -> None:
-    """Give what a retraction put back the origins that it had; `tree` is the document after the change."""
-    rows = (evidence or {}).get(RESTORED) if reason == Reason.RETRACTION else None
-    for row in rows if isinstance(rows, list) else ():
-        try:
-            node = tree.at(pointer(row["at"]))
-            had = load_origins(row["origins"], node.plain())
-        except (KeyError, IndexError, TypeError, ValueError, PatchMalformed):
-            continue
-        node.value, node.origin, node.further = had.value, had.origin, had.further
-
-
 def apply_merge(merge: Merge, tree: Traced) -> None:
     """Let the entry rest on what the merged ones rest on; `tree` is the document after the change."""
     try:
@@ -118,6 +116,17 @@ def apply_merge(merge: Merge, tree: Traced) -> None:
         return
     for entry in merge.entries:
         rest_on_tree(into, entry, FurtherKind.MERGED)
+
+
+def _keep(node: Traced, gone: Mapping[bytes, list[Traced]]) -> None:
+    """Give a value, or what of it is there, the origin of an equal one in `gone`; each is used once."""
+    equal = gone.get(canonical(node.plain())) if node.value and isinstance(node.value, dict | list | str) else None
+    if equal:
+        had = copied(equal.pop(0))
+        node.value, node.origin, node.further = had.value, had.origin, had.further
+        return
+    for _, child in node.children():
+        _keep(child, gone)
 
 
 def rest_on_tree(node: Traced, other: Traced, kind: FurtherKind) -> None:
