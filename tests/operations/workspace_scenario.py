@@ -123,11 +123,12 @@ class Workspace:
     async def state(self, said: Mapping[str, Any]) -> list[Settled]:
         """State something live, again until no other writer was faster."""
         confidence = said.get("confidence", 0.9)
-        value = {**entry_of(said), "confidence": confidence, "evidence": {"conversation_id": f"live-{said['day']}"}}
+        evidence = {"conversation_id": f"live-{said['day']}"}
+        value = {**entry_of(said), "confidence": confidence, "evidence": evidence}
         op = {"op": "add", "path": f"/content/{section_of(said)}/-", "value": value}
         while True:
             try:
-                made = await self.patch(op, by=said.get("by"), at=said["day"], confidence=confidence)
+                made = await self.patch(op, by=said.get("by"), at=said["day"], confidence=confidence, evidence=evidence)
                 return list(made.settled)
             except (ETagMismatch, DocumentExists):
                 continue

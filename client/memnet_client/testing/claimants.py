@@ -1,9 +1,11 @@
 """Claimants: users of the tenant, whose statements in a workspace have a code instead of a name."""
 
 from memnet_client.testing.call import Call, check_identifier
-from memnet_client.testing.json_patch import Json, digest
+from memnet_client.testing.json_patch import ROOT, Json, digest, pointer_text
 from memnet_client.testing.refusals import Refusal
-from memnet_client.testing.rules import Profile
+from memnet_client.testing.rules import Profile, covers
+from memnet_client.testing.state import Place
+from memnet_client.testing.statements import contradicting, entries_in, is_open
 
 
 def code_of(call: Call, claimant: Json, profile: Profile, binding_ids: list[str], at: str) -> str | None:
@@ -24,3 +26,19 @@ def code_of(call: Call, claimant: Json, profile: Profile, binding_ids: list[str]
     if known is None or not (known.documents or known.snapshots or known.events):
         raise Refusal("CLAIMANT_NOT_FOUND", "Nothing is stored about the claimant.", param=f"{at}/user_id")
     return f"clm-{digest([tenant_id, call.path['user_id'], user_id])[:32]}"
+
+
+def disputes_of(call: Call, profile: Profile) -> set[tuple[Place, str]]:
+    """Return the places of the open statements that another claimant contradicts. The fake marks and does not weigh."""
+    found: set[tuple[Place, str]] = set()
+    for place, document in call.memory.documents.items():
+        for binding in profile.bindings if document.exists else ():
+            rules = profile.statements(binding["binding_id"]) if covers(binding, place) else {}
+            for section, rule in rules.items():
+                entries = entries_in(document.newest.view[ROOT], section)
+                found |= {
+                    (place, pointer_text((ROOT, *section, str(number))))
+                    for number, one in enumerate(entries)
+                    if isinstance(one, dict) and is_open(one, rule) and contradicting(one, entries, rule)
+                }
+    return found

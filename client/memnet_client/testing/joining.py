@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 from memnet_client.testing.json_patch import Json, Pointer, canonical, pointer, pointer_text, resolve
-from memnet_client.testing.settling import normal
+from memnet_client.testing.statements import normal
 
 OWN = ("proposed_by", "profile_id", "binding_id")
 FILLED = {"id", "text", "confidence", "evidence", "last_verified_at"}

@@ -124,6 +124,8 @@ def settle(
         is_confirmed,
         patch.claimed_by,
         answer,
+        closes_rivals=is_confirmed and patch.evidence is not None and patch.evidence.get("take") != "both",
+        now=world.ticks.now(),
     )
     return settling.settle(before, ops), settling.settled
 

@@ -86,8 +86,10 @@ def taken(item: Json, body: Json, content: Json, rules: Rules, answer: Json) -> 
     ops = [{"op": "add", "path": pointer_text((*at, name)), "value": value} for name, value in written.items()]
     if proposal is None:
         return None, ops
-    name = rule["about"][-1]
-    value = proposal["target"]["value"]
+    claimant, value = rule.get("claimed_by_field"), proposal["target"]["value"]
+    if claimant is not None and value.get(claimant) != entry.get(claimant):
+        return proposal, ops
+    name = [member for member in rule["about"] if member != claimant][-1]
     had_apart, said = value.get(name), str(value.get(rule["value_field"]))
     apart = body.get("apart") or (f"{had_apart}: {said}" if had_apart else said)
     target = {**proposal["target"], "value": {**value, name: apart}}

@@ -8,12 +8,13 @@ from memnet_client import prompt, ranking
 from memnet_client.prompt import MIN_TOKENS, Format
 from memnet_client.testing import entries
 from memnet_client.testing.call import Answer, Call, need
+from memnet_client.testing.claimants import disputes_of
 from memnet_client.testing.context import clarification
 from memnet_client.testing.events import find, words
 from memnet_client.testing.json_patch import Json, canonical
 from memnet_client.testing.refusals import Refusal
 from memnet_client.testing.rules import Profile, covers
-from memnet_client.testing.state import Document, moment_of, text_of
+from memnet_client.testing.state import Document, Place, moment_of, text_of
 from memnet_client.testing.turn_search import is_searchable, messages_of
 
 _COMMON = """
@@ -38,7 +39,9 @@ def recall(call: Call) -> Answer:
     include = body.get("include") or {}
     states = {"open", *(["closed"] if include.get("closed") or at else [])}
     states |= {"waiting"} if include.get("waiting") and rules.get("show_waiting") else set()
-    known = [*_entries(call, profile, then), *_events(call), *_messages(call, profile)]
+    weighs = any(one.get("stage") == "claims" for one in (rules.get("pipelines") or {}).get(pipeline, ()))
+    disputed = disputes_of(call, profile) if weighs and then is None else set()
+    known = [*_entries(call, profile, then, disputed), *_events(call), *_messages(call, profile)]
     rows = [row for row in known if row["state"] in states and _held(row, at) and _recorded(row, then)]
     ranked = _ranked(body["query"], rows)
     wanted = ranked[: body.get("limit") or MAX_RESULTS]
@@ -81,7 +84,7 @@ def _checked(body: Json, rules: Json) -> str:
     return str(wanted)
 
 
-def _entries(call: Call, profile: Profile, then: str | None) -> Iterator[Json]:
+def _entries(call: Call, profile: Profile, then: str | None, disputed: set[tuple[Place, str]]) -> Iterator[Json]:
     for place, stored in sorted(call.memory.documents.items()):
         document = stored if then is None else _known_then(stored, then)
         covering = [(profile, binding) for binding in profile.bindings if covers(binding, place)]
@@ -100,6 +103,7 @@ def _entries(call: Call, profile: Profile, then: str | None) -> Iterator[Json]:
                 **shown,
                 **source,
                 "also": also or None,
+                "disputed": (place, row["pointer"]) in disputed or None,
                 "said_at": row.get("valid_from") or row.get("last_verified_at"),
             }
 
@@ -154,6 +158,7 @@ def _written(rows: list[Json], format: Format, max_tokens: int) -> tuple[str, li
         at = prompt.day(row["said_at"]) if row.get("said_at") else None
         under = [prompt.Heading(HEADING)]
         item = prompt.Item(under=under, id=len(kept) + 1, text=row["text"], by=row.get("speaker"), at=at)
+        item = replace(item, disputed=row.get("disputed", False))
         if sheet.take(item, max_tokens - sheet.used) is not None:
             items.append(item)
             kept.append(row)

@@ -4,15 +4,15 @@ The fake settles additions, replacements and removals of whole entries. It neith
 another nor splits an interval: what is stated later about an earlier time only shortens what held then.
 """
 
-import unicodedata
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from memnet_client.testing.json_patch import ROOT, Json, Pointer, apply, canonical, pointer, pointer_text, resolve
+from memnet_client.testing.json_patch import ROOT, Json, Pointer, apply, pointer, pointer_text, resolve
 from memnet_client.testing.questions import joined
 from memnet_client.testing.refusals import Refusal
 from memnet_client.testing.state import moment_of, text_of
+from memnet_client.testing.statements import contradicting, is_open, takes_several, thing_of, value_of
 
 PRECISION = 6
 
@@ -34,6 +34,9 @@ class Settling:
     claimed_by: str | None = None
     answer: Json = None
     """The item of evidence of the answer to a question, if the patch is one."""
+    closes_rivals: bool = False
+    """Whether the answer ends what other claimants say about the thing."""
+    now: str = ""
     settled: list[Json] = field(default_factory=list)
     _content: Json = None
 
@@ -57,7 +60,7 @@ class Settling:
             closes = old is not None and old.get(rule["until_field"]) is None
             return [_put(section, int(place[-1]), rule["until_field"], self.at)] if closes else [op]
         new = self._claimed(index, op["value"], old, rule)
-        if old is not None and (_thing(old, rule)[0] != _thing(new, rule)[0] or old.get(rule["until_field"])):
+        if old is not None and (thing_of(old, rule)[0] != thing_of(new, rule)[0] or old.get(rule["until_field"])):
             path = pointer_text((ROOT, *place))
             raise Refusal("STATEMENT_CONTRADICTED", "The entry is closed, or about something else.", pointers=[path])
         return self._state(index, section, new, rule, entries)
@@ -74,18 +77,24 @@ class Settling:
         return new if self.claimed_by is None else {**new, name: self.claimed_by}
 
     def _state(self, index: int, section: Pointer, new: Json, rule: Json, entries: list[Json]) -> list[Json]:
-        about = [(n, one) for n, one in enumerate(entries) if _thing(one, rule) == _thing(new, rule)]
-        others = [one for one in entries if _thing(one, rule)[0] == _thing(new, rule)[0] and _is_open(one, rule)]
+        about = [(n, one) for n, one in enumerate(entries) if thing_of(one, rule) == thing_of(new, rule)]
+        others = [one for one in entries if thing_of(one, rule)[0] == thing_of(new, rule)[0] and is_open(one, rule)]
         since, until, own = rule["from_field"], rule["until_field"], rule["id_field"]
         earlier = [row for row in about if row[1].get(since, "") <= self.at]
         later = sorted((row for row in about if row[1].get(since, "") > self.at), key=lambda row: str(row[1][since]))
         holder = max(earlier, key=lambda row: str(row[1].get(since, "")), default=None)
-        if holder is not None and not _is_open(holder[1], rule) and holder[1][until] <= self.at:
+        if holder is not None and not is_open(holder[1], rule) and holder[1][until] <= self.at:
             holder = None
-        same = next((row for row in [holder, *later[:1]] if row and _value(row[1], rule) == _value(new, rule)), None)
+        same = next(
+            (row for row in [holder, *later[:1]] if row and value_of(row[1], rule) == value_of(new, rule)), None
+        )
         if same is not None:
             self._report(index, "same", same[1].get(own))
             return self._joined(section, *same, new, rule)
+        rivals = [] if later or rule.get("between_claimants") != "review" else contradicting(new, entries, rule)
+        if rivals and not self.is_confirmed:
+            shown = max(rivals, key=lambda row: str(row[1].get(since, "")))[1]
+            return self._refused(index, "ask", section, new, rule, shown, decides="tenant")
         refusal = None if holder is None or later else self._refusal(new, holder[1], rule)
         if holder is not None and refusal is not None:
             return self._refused(index, refusal, section, new, rule, holder[1])
@@ -103,7 +112,11 @@ class Settling:
         if holder is not None:
             ops.append(_put(section, holder[0], rule["replaced_field"], entry[own]))
             ops.append(_put(section, holder[0], until, self.at))
-        verdict = "late" if later else "superseded" if holder else "beside" if _several(new, rule) and others else "new"
+        for place, _ in rivals if self.closes_rivals else ():
+            ops += [_put(section, place, rule["replaced_field"], entry[own]), _put(section, place, until, self.now)]
+        verdict = (
+            "late" if later else "superseded" if holder else "beside" if takes_several(new, rule) and others else "new"
+        )
         named = {"replaces": links.get(rule["replaces_field"]), "replaced_by": links.get(rule["replaced_field"])}
         self._report(index, verdict, entry[own], **named)
         return [*ops, {"op": "add", "path": pointer_text((ROOT, *section, "-")), "value": entry | links}]
@@ -129,15 +142,26 @@ class Settling:
         wanted = str(rule.get("on_contradiction", "supersede"))
         return None if wanted == "supersede" else wanted
 
-    def _refused(self, index: int, refusal: str, section: Pointer, new: Json, rule: Json, held: Json) -> list[Json]:
+    def _refused(
+        self,
+        index: int,
+        refusal: str,
+        section: Pointer,
+        new: Json,
+        rule: Json,
+        held: Json,
+        *,
+        decides: str | None = None,
+    ) -> list[Json]:
         stays = held.get(rule["id_field"])
         if refusal == "keep" or self.pending is None:
             self._report(index, "kept", None, replaced_by=stays)
             return []
         item = self.ask({"op": "add", "path": pointer_text((ROOT, *section, "-")), "value": new}, rule, held)
+        item |= {} if decides is None else {"decides": decides}
         place, waits = self._question(item, section, rule)
         if place is not None:
-            made = joined(waits, item, lambda entry: _value(entry, rule))
+            made = joined(waits, item, lambda entry: value_of(entry, rule))
             if made is None:
                 self._report(index, "kept", None, replaced_by=stays)
                 return []
@@ -148,14 +172,14 @@ class Settling:
 
     def _question(self, item: Json, section: Pointer, rule: Json) -> tuple[int | None, Json]:
         """Return the question that waits about the same thing, with its index; None: there is none."""
-        path, thing = pointer_text((ROOT, *section, "-")), _thing(item["target"]["value"], rule)
+        path, thing = pointer_text((ROOT, *section, "-")), thing_of(item["target"]["value"], rule)
         try:
             waiting = resolve(self._content, self.pending or ())
         except LookupError:
             waiting = []
         for place, other in enumerate(waiting):
             is_question = "contradicts" in other and other["target"]["path"] == path
-            if is_question and _thing(other["target"]["value"], rule) == thing:
+            if is_question and thing_of(other["target"]["value"], rule) == thing:
                 return place, other
         return None, None
 
@@ -175,30 +199,3 @@ def _kept(rule: Json) -> tuple[str, ...]:
 
 def _put(section: Pointer, place: int, name: str, value: Json) -> Json:
     return {"op": "add", "path": pointer_text((ROOT, *section, str(place), name)), "value": value}
-
-
-def _thing(entry: Json, rule: Json) -> tuple[tuple[str, ...], str | None]:
-    about = tuple(normal(entry.get(name)) for name in rule["about"])
-    return about, _value(entry, rule) if _several(entry, rule) else None
-
-
-def _several(entry: Json, rule: Json) -> bool:
-    listed = rule.get("several", {}).items()
-    return any(normal(entry.get(name)) in [normal(value) for value in values] for name, values in listed)
-
-
-def _value(entry: Json, rule: Json) -> str:
-    return normal(entry.get(rule["value_field"]))
-
-
-def _is_open(entry: Json, rule: Json) -> bool:
-    return entry.get(rule["until_field"]) is None
-
-
-def normal(value: Json) -> str:
-    """Return a value in its normal form, in which equal statements are equal."""
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else canonical(value)
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join("".join(mark if mark.isalnum() else " " for mark in folded).split())

@@ -13,13 +13,14 @@ from cryptography.hazmat.primitives.hmac import HMAC
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from pydantic import BaseModel, ConfigDict, Field
 
-from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.scope import SEGMENT, UserScope
 
 PREFIX: Final = "clm-"
 CODE_PATTERN: Final = f"^{PREFIX}[0-9a-f]{{32}}$"
 KEY_BYTES: Final = 32
 _PURPOSE: Final = b"memnet claimant code 1"
+_DIGEST_PURPOSE: Final = "memnet claimant digest 1"
 _CODE_DIGITS: Final = 32
 """128 bits: two claimants of a workspace never share a code by chance."""
 
@@ -30,6 +31,11 @@ class Claimant(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     user_id: Annotated[str, Field(pattern=f"^{SEGMENT.pattern}$")]
+
+
+def claimant_digest(code: str) -> str:
+    """Return what a record that is not sealed has in place of a code: it can be compared, and shows no code."""
+    return sha256_hex(canonical([_DIGEST_PURPOSE, code]))[:_CODE_DIGITS]
 
 
 def claimant_code(first_key: bytes, workspace: UserScope) -> str:

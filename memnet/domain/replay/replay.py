@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.claimant import claimant_digest
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.job import Job, JobKind
@@ -107,8 +108,9 @@ class Replay:
     service_id: str
     """The principal that submitted the conversation."""
     profile_id: str
-    claimed_by: str | None = None
-    """The code of the claimant of the turn; no response has it."""
+    claimant_digest: str | None = None
+    """The digest of the code of the turn's claimant, to compare it. The code itself is sealed in the snapshot; no
+    response has either."""
     is_turn: bool = False
     """Whether the snapshot is one turn of the conversation."""
     status: ReplayStatus
@@ -168,7 +170,7 @@ class Replay:
 
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response."""
-        members = members_of(self, "scope", "attempts_before_retry", "sealed", "claimed_by")
+        members = members_of(self, "scope", "attempts_before_retry", "sealed", "claimant_digest")
         return {**members, "covers": list(self.covers), "patches": [result.members() for result in self.patches]}
 
     @property
@@ -182,8 +184,8 @@ class Replay:
 
     def is_of_conversation(self, other: "Replay") -> bool:
         """Whether one can take the turn of the other: of one conversation, profile and service, and one claimant."""
-        mine = (self.scope, self.conversation_id, self.profile_id, self.service_id, self.claimed_by)
-        others = (other.scope, other.conversation_id, other.profile_id, other.service_id, other.claimed_by)
+        mine = (self.scope, self.conversation_id, self.profile_id, self.service_id, self.claimant_digest)
+        others = (other.scope, other.conversation_id, other.profile_id, other.service_id, other.claimant_digest)
         return mine == others
 
     def cover(self, covered_by: str, now: datetime) -> "Replay":
@@ -293,7 +295,7 @@ def new_replay(snapshot: Snapshot, now: datetime, *, due: datetime | None = None
         snapshot_uri=snapshot.uri,
         service_id=snapshot.service_id,
         profile_id=snapshot.profile_id,
-        claimed_by=snapshot.claimed_by,
+        claimant_digest=None if snapshot.claimed_by is None else claimant_digest(snapshot.claimed_by),
         is_turn=snapshot.is_turn,
         status=ReplayStatus.QUEUED,
         attempts=0,
@@ -306,7 +308,7 @@ def new_replay(snapshot: Snapshot, now: datetime, *, due: datetime | None = None
 def dump(replay: Replay) -> bytes:
     """Return the stored form."""
     owner = {"tenant_id": replay.scope.tenant_id, "user_id": replay.scope.user_id}
-    private = {name: getattr(replay, name) for name in ("attempts_before_retry", "sealed", "claimed_by")}
+    private = {name: getattr(replay, name) for name in ("attempts_before_retry", "sealed", "claimant_digest")}
     return canonical({**owner, **replay.members(), **private})
 
 

@@ -37,6 +37,10 @@ def test_claimants_are_accepted_and_refused_alike(side: Side) -> None:
     claimant_calls.claimants(side)
 
 
+def test_what_claimants_contradict_is_marked_or_asked_alike(side: Side) -> None:
+    claimant_calls.disputed_claims(side)
+
+
 def test_a_caller_is_refused_alike(side: Side) -> None:
     with pytest.raises(errors.Unauthenticated):
         list(side.client(token="no-token").user(side.user_id).documents())

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.claimant import CODE_PATTERN, Claimant, claimant_code
+from memnet.domain.core.claimant import CODE_PATTERN, Claimant, claimant_code, claimant_digest
 from memnet.domain.core.scope import UserScope
 
 KEY, ACME = bytes(range(32)), UserScope("t1", "workspace-acme")
@@ -22,6 +22,13 @@ def hkdf(secret: bytes, info: bytes) -> bytes:
 def test_the_code_is_the_hmac_of_the_workspace_under_the_derived_key() -> None:
     expected = hmac.digest(hkdf(KEY, b"memnet claimant code 1"), canonical(["t1", "workspace-acme"]), sha256)
     assert claimant_code(KEY, ACME) == f"clm-{expected.hex()[:32]}"
+
+
+def test_a_digest_compares_codes_and_has_nothing_of_them() -> None:
+    one, other = claimant_code(KEY, ACME), claimant_code(bytes(32), ACME)
+    assert claimant_digest(one) == claimant_digest(one) != claimant_digest(other)
+    assert claimant_digest(one) not in one
+    assert one.removeprefix("clm-") not in claimant_digest(one)
 
 
 def test_each_key_and_each_workspace_has_a_code_of_its_own() -> None:
