@@ -27,7 +27,7 @@ from memnet.stores import KeyRing
 async def import_retraction(entry: ArchivedRetraction, service: Service, *, dry_run: bool) -> ImportOutcome:
     """Create a retraction unless another one has its id, with its plan sealed, and close its source if it was closed.
 
-    One that was being applied or undone is stored as failed, and waits to be continued. Raises HistoryCorrupt,
+    One that was being applied or undone is stored as failed, and waits. Raises HistoryCorrupt,
     ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
     """
     entry = entry.restored()

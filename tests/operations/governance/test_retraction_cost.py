@@ -1,6 +1,7 @@
 """The storage calls of a retraction, by the documents and items of a user, and of users who have none."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ async def costs(clean: int) -> dict[str, int]:
         counted[step] = calls.total()
         calls.clear()
 
-    asked = {"actor": ADMIN, "idempotency_key": "k1"}
+    asked: dict[str, Any] = {"actor": ADMIN, "idempotency_key": "k1"}
     planned = (await plan_retraction(ONE, POISONED, "It was injected.", world.service, **asked)).retraction
     await note("plan")
     await apply_retraction(ONE, planned.retraction_id, planned.etag, world.service, actor=OTHER)
