@@ -355,9 +355,8 @@ def _check_shape(content: Json, rules: WriteRules, before: Json, ops: Sequence[O
         raise _violated(violations, rules.schema, ops)
     for name, allowed in rules.profile.array_limits(rules.binding.binding_id).items():
         found, had = _length(content, name), _length(before, name)
-        # An array over the limit, because the profile became stricter or another one wrote it, may stay the same.
-        is_same = found == had > allowed and canonical(content[name]) == canonical(before[name])
-        if found > allowed and found >= had and not is_same:
+        # An array over the limit (a stricter profile, or another one wrote it) may stay the same.
+        if found > allowed and (found > had or (found == had and canonical(content[name]) != canonical(before[name]))):
             path = f"/{ROOT}/{name}"
             message = f"{path} would have {found} items, and the profile allows {allowed}."
             raise LimitExceeded(

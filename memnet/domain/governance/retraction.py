@@ -103,6 +103,8 @@ class DocumentRequest:
     evidence: EvidenceMembers
     before: Json
     """The content that the operations apply to; an undo restores it."""
+    origins: Json
+    """Where its values come from, in the form of memnet.domain.history.origin_table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

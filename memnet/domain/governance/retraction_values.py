@@ -22,7 +22,9 @@ from memnet.domain.documents.statement import AT, kept_members, observations_of,
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
-from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining
+from memnet.domain.governance.retraction_evidence import cited, items_of, joined
+from memnet.domain.governance.retraction_joined import Joined, joins_source, part
+from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_units import (
     Fits,
@@ -33,24 +35,29 @@ from memnet.domain.governance.retraction_units import (
     planned_value,
 )
 from memnet.domain.governance.source import SourceKind, parts_of
-from memnet.domain.history.origin import Traced
+from memnet.domain.history.origin import Origin, Traced
 
 _CITING = frozenset(POINTERS)
 PROPOSAL_EVIDENCE = "evidence"
 """The member of a pending item with the evidence of the patch that proposed it."""
 
 
-def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits) -> TakenBack:
+def take_back(
+    content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits, changes: Sequence[Origin] = ()
+) -> TakenBack:
     """Return what happens to the values of a document whose tree is `content`; `rules` are those of its sections.
+
+    `changes` are those that are kept, also those of which no value is left.
 
     What may not be taken back, by `fits`, stays and is reported. The same goes for entries that name the source in
     their evidence and are older than the history that is kept.
     """
-    taking = _Taking(reach, rules)
-    taking.look(content)
+    taking = _Taking(reach, rules, part(content, reach, rules))
+    taking.look(content, changes)
     taking.walk(content, ())
     taking.fold_statements(content)
     taking.ask_again()
+    taking.clean_bases()
     changed = [unit for unit in taking.units if unit.is_changed]
     made = made_of(changed, taking.added)
     refusal = fits(made.ops, made.named) if made.ops else None
@@ -67,6 +74,7 @@ class _Taking:
 
     reach: Reach
     rules: Sequence[SectionUpkeep]
+    joined: Joined
     units: list[Unit] = field(default_factory=list)
     added: list[Unit] = field(default_factory=list)
     """Entries that a statement is split into."""
@@ -77,18 +85,21 @@ class _Taking:
     """What other changes cite, those of the values before included."""
     withdrawn: set[bytes] = field(default_factory=set)
     """What the changes of the source cite."""
+    same: set[int] = field(default_factory=set)
+    """The nodes, by identity, whose value before is the same: they stay, and come from where that one does."""
 
-    def look(self, content: Traced) -> None:
+    def look(self, content: Traced, changes: Sequence[Origin]) -> None:
         """Note what the changes of the source cite, and what the others do."""
+        for origin in filter(self.reach.withdraws, changes):
+            self.withdrawn |= _parts(origin)
         for _, node in content.nodes():
             for one in [node, *node.before()]:
                 for _, within in one.nodes():
                     for origin in within.sources():
-                        parts = {_cited(part) for part in parts_of(dict(origin.evidence or {}))}
                         if self.reach.withdraws(origin):
-                            self.withdrawn |= parts
-                        elif origin.states:
-                            self.cited |= parts
+                            self.withdrawn |= _parts(origin)
+                        elif origin.states and not self.reach.is_void(origin):
+                            self.cited |= _parts(origin)
             if isinstance(node.value, dict) and node.value.keys() & _CITING:
                 self._trust(node)
 
@@ -96,7 +107,7 @@ class _Taking:
         """Evidence that an earlier retraction has left in an entry was proven then."""
         if any(one.origin.reason == Reason.RETRACTION for _, one in item.nodes()):
             plain = {name: value for name, value in item.plain().items() if name != ALSO}
-            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(_cited(plain))
+            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(cited(plain))
 
     def walk(self, node: Traced, place: Pointer) -> None:
         """Find the units below a node: elements of arrays, and scalars outside of them."""
@@ -105,12 +116,12 @@ class _Taking:
             for index, child in node.children():
                 self._entry(child, (*place, index), rule_of(place, self.rules))
         elif place and node.children() and self.reach.takes_all(node) and not self.reach.is_stated(node):
-            self.units.append(Unit(place, node.plain(), self._earlier(node)))
+            self.units.append(Unit(place, node.plain(), self._earlier(node), put_back=self._put_back(node)))
         elif isinstance(node.value, dict):
             for name, child in node.children():
                 self.walk(child, (*place, name))
         else:
-            self.units.append(Unit(place, node.value, self._rest(node)))
+            self.units.append(Unit(place, node.value, self._rest(node), put_back=self._put_back(node)))
 
     def _entry(self, node: Traced, place: Pointer, rule: SectionUpkeep) -> None:
         before = node.plain()
@@ -125,7 +136,7 @@ class _Taking:
             # Only its evidence says so, which a client may have written: not enough to remove it.
             after = before
             self.unknown.append(Unit(place, before, after))
-        unit = Unit(place, before, after, node=node)
+        unit = Unit(place, before, after, node=node, put_back=self._put_back(node))
         is_of_source = self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule))
         unit.is_rewritten = is_statement and is_of_source and after is not GONE
         self.units.append(unit)
@@ -137,7 +148,7 @@ class _Taking:
     def _rest(self, node: Traced, rule: SectionUpkeep | None = None) -> Any:
         """Return what remains of a value; `rule` of an entry names the member with its evidence."""
         if not node.children():
-            return self._earlier(node) if self.reach.takes_all(node) else node.plain()
+            return self._own(node)
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             return self._earlier(node)
         if isinstance(node.value, list):
@@ -159,13 +170,21 @@ class _Taking:
                 kept[name] = remains
         return kept
 
+    def _own(self, node: Traced) -> Any:
+        """Return what remains of a scalar."""
+        if self.reach.takes_all(node):
+            return self._earlier(node)
+        if joins_source(node, self.reach):
+            return next((one.plain() for one in node.before() if not self.reach.takes_all(one)), node.plain())
+        return node.plain()
+
     def _is_cited(self, node: Traced, evidence: str | None) -> bool:
         """Whether an item of the entry's evidence is one that another change cites."""
         child = node.value.get(evidence) if evidence is not None else None
         if child is None:
             return False
-        kept = [item for item, nodes in _items(child) if not self._is_withdrawn(item, nodes, child)]
-        return any(_cited(item) in self.cited for item in kept)
+        kept = [item for item, nodes in items_of(child) if not self._is_withdrawn(item, nodes, child)]
+        return any(cited(item) in self.cited for item in kept)
 
     def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
@@ -173,13 +192,14 @@ class _Taking:
         An item that is not of the source counts if another change cites it: the source may have written any.
         """
         child = node.value.get(rule.evidence_field)
-        items = [] if child is None else _items(child)
+        items = [] if child is None else items_of(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
-            kept = [item for item in kept if _cited(item) in self.cited]
-            return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
+            taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
+            kept = [item for item in kept if cited(item) in self.cited - taken_over]
+            return {**node.plain(), rule.evidence_field: joined(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
-        is_of_source = all(_cited(item) in self.withdrawn for item, _ in items)
+        is_of_source = all(cited(item) in self.withdrawn for item, _ in items)
         is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
         if items and not kept and is_of_source and is_said_alone:
             # Another change may have put it: the gate gives a statement that is split a new place.
@@ -200,7 +220,7 @@ class _Taking:
 
     def _clean(self, node: Traced) -> Json:
         """Return the newest value before that another change has put; None if there is none."""
-        return next((one.plain() for one in node.before() if not self.reach.withdraws(one.origin)), None)
+        return next((one.plain() for one in node.before() if not self.reach.is_void(one.origin)), None)
 
     def _is_completed(self, node: Traced, rule: SectionUpkeep) -> bool:
         """Whether another change has stated a member of an entry that exists."""
@@ -220,25 +240,35 @@ class _Taking:
     def _earlier(self, node: Traced) -> Any:
         """Return the newest value before that another change has stated; GONE if there is none."""
         for earlier in node.before():
-            if not self.reach.takes_all(earlier):
-                return self._rest(earlier)
+            if not self.reach.voids(earlier):
+                remains = self._rest(earlier)
+                if remains is not GONE and canonical(remains) == canonical(node.plain()):
+                    self.same.add(id(node))
+                return remains
         return GONE
+
+    def _put_back(self, node: Traced) -> tuple[Pointer, ...]:
+        """Return the pointers, below a unit, of what is put back as it is."""
+        if id(node) in self.same:
+            return ((),)
+        children = node.children() if isinstance(node.value, dict) else ()
+        return tuple((name, *place) for name, child in children for place in self._put_back(child))
 
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
-        items = _items(node)
+        items = items_of(node)
         kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
         if len(kept) == len(items):
             return node.plain()
-        return _joined(kept) if kept else GONE
+        return joined(kept) if kept else GONE
 
     def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
         """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
         if self.reach.source.kind is not SourceKind.ACTOR:
             return self.reach.source.cites(item)
         leaves = [one for node in nodes for _, one in node.nodes() if not one.children()]
-        before = [earlier for earlier in evidence.before() if not self.reach.takes_all(earlier)]
-        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in _items(earlier))
+        before = [earlier for earlier in evidence.before() if not self.reach.voids(earlier)]
+        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in items_of(earlier))
         return bool(leaves) and all(map(self.reach.takes_all, leaves)) and not was_there
 
     def fold_statements(self, content: Traced) -> None:
@@ -262,11 +292,17 @@ class _Taking:
         for unit, node in self.questions:
             rule = section_of(unit.before, self.rules)
             assert rule is not None
-            of_section = [one for one in [*self.units, *self.added] if one.place[:-1] == rule.place]
+            entries = [(one.before, one.after) for one in [*self.units, *self.added] if one.place[:-1] == rule.place]
             proposals = [self._proposal(one, rule) for one in proposals_in(node)]
             also = self._rest(node.value[ALSO_PROPOSED_BY]) if ALSO_PROPOSED_BY in node.value else []
-            entries = [(one.before, one.after) for one in of_section]
             unit.after = remaining(unit.before, proposals, also if isinstance(also, list) else [], entries, rule)
+
+    def clean_bases(self) -> None:
+        """Take what is gone out of the parts of the document that pending items keep to be rebased on."""
+        gone = [unit for unit in self.units if unit.after is GONE and isinstance(unit.before, dict)]
+        for unit in self.units:
+            if isinstance(unit.after, dict) and "base" in unit.after:
+                unit.after = without_copies(unit.after, gone, self.reach.source, self.rules)
 
     def _proposal(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a proposal of a question: it rests on the items of its evidence, as a statement does.
@@ -275,18 +311,18 @@ class _Taking:
         a retraction has changed, is written again.
         """
         target, child = node.value["target"], node.value.get(PROPOSAL_EVIDENCE)
-        items = [] if child is None else _items(child)
+        items = [] if child is None else items_of(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         said = [origin for origin in target.sources() if origin.states]
         is_of_source = bool(said) and all(map(self.reach.withdraws, said))
         if is_of_source:
-            kept = [item for item in kept if _cited(item) in self.cited]
+            kept = [item for item in kept if cited(item) in self.cited]
         if not kept and (items or is_of_source):
             return GONE
         made = node.plain()
         entry, evidence = target.value["value"], target.value["value"].value.get(rule.evidence_field)
         if kept:
-            made[PROPOSAL_EVIDENCE] = _joined(kept)
+            made[PROPOSAL_EVIDENCE] = joined(kept)
         if evidence is not None:
             remains = self._evidence(evidence)
             value = {name: one for name, one in entry.plain().items() if name != rule.evidence_field}
@@ -314,7 +350,7 @@ class _Taking:
 
     def _ended(self, until: Traced | None, link: Traced) -> Json:
         """Return when another change has ended an entry, without a successor, before the link was written; or None."""
-        clean = [one for one in until.before() if not self.reach.withdraws(one.origin)] if until is not None else []
+        clean = [one for one in until.before() if not self.reach.is_void(one.origin)] if until is not None else []
         is_ended = bool(clean) and clean[0].origin.key < link.origin.key and self._clean(link) is None
         return clean[0].plain() if is_ended else None
 
@@ -351,6 +387,11 @@ def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
     return (rule.id_field, *(() if rule.statements is None else kept_members(rule)))
 
 
+def _id(node: Traced, rule: SectionUpkeep) -> Json:
+    own = node.value.get(rule.id_field)
+    return own.value if own is not None and isinstance(own.value, str) else None
+
+
 def _gone(unit: Unit) -> bool:
     return unit.after is GONE
 
@@ -380,35 +421,6 @@ def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
     return rest if value is None else {**rest, name: value}
 
 
-def _cited(item: Json) -> bytes:
-    """Return what an item of evidence points to."""
-    return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
-
-
-def _joined(items: Sequence[Json]) -> Json:
-    """Return evidence of these items, of which there is at least one."""
-    own, *rest = items
-    return {**own, ALSO: rest} if rest else own
-
-
-def _items(node: Traced) -> list[tuple[Json, list[Traced]]]:
-    """Return the items of evidence, each with its nodes; one item of anything that is no object."""
-    if not isinstance(node.value, dict):
-        return [(node.plain(), [node])]
-    also = node.value.get(ALSO)
-    rest = list(also.value) if also is not None and isinstance(also.value, list) else []
-    own = {name: child for name, child in node.value.items() if not (rest and name == ALSO)}
-    first = [({name: child.plain() for name, child in own.items()}, list(own.values()))] if own else []
-    return [*first, *((child.plain(), [child]) for child in rest)]
-
-
-def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
-    """Return each scalar that a section has or had, as far as it is known: what a retraction may leave there."""
-    found: set[tuple[str, bytes]] = set()
-    for place, node in content.nodes():
-        section = place[0] if place else ""
-        for one in [node, *node.before()]:
-            for _, leaf in one.nodes():
-                if not leaf.children():
-                    found.add((section, canonical(leaf.plain())))
-    return frozenset(found)
+def _parts(origin: Origin) -> set[bytes]:
+    """Return what a change cites."""
+    return {cited(one) for one in parts_of(dict(origin.evidence or {}))}

@@ -28,6 +28,7 @@ from memnet.operations.governance.retraction_documents import (
     asks_for_another,
     find_change,
     find_documents,
+    find_reach,
     find_undo,
     send,
 )
@@ -137,7 +138,7 @@ async def _apply(loaded: LoadedRetraction, service: Service) -> LoadedRetraction
         loaded = await write_plan(loaded, plan, service)
     for item in items:
         await apply_item(scope, item, withdrawal, service)
-    reach = Reach(withdrawal.source, frozenset(replay_ids))
+    reach = await find_reach(scope, withdrawal.source, replay_ids, service)
 
     planned = loaded.retraction.planned_by == loaded.retraction.applied_by
 
