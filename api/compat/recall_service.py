@@ -177,7 +177,7 @@ async def delete_session(request: Request) -> Response:
     found = await retract_conversation(
         user.scope, call.path("session_id"), DELETED, user.service, actor=user.actor, idempotency_key=key_of(user)
     )
-    return json_response(found.members(), status=202)
+    return json_response(found.retraction.members(), status=202)
 
 
 async def _user_of_path(request: Request, operation: str) -> UserCall:

@@ -11,7 +11,8 @@ from api.openapi import IDENTIFIER, Returned, parameter
 from api.parameters import CURSOR, FLAG, KEY, LIMIT
 from api.preconditions import idempotency_key
 from api.responses.replays import ConversationPage, SnapshotReadPage, SnapshotStored, SnapshotView
-from api.responses.retractions import RetractionRow
+from api.responses.retractions import RetractionView
+from api.routes.retractions import view_response
 from api.routing import user_routes
 from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.errors import MalformedRequest
@@ -135,7 +136,8 @@ async def list_stored(call: UserCall) -> Response:
     returns={
         202: Returned(
             "applying: a worker takes it back. planned: a dry run, or another principal has to apply it.",
-            RetractionRow,
+            RetractionView,
+            etag=True,
         )
     },
     errors={
@@ -146,8 +148,8 @@ async def list_stored(call: UserCall) -> Response:
 async def retract(call: UserCall) -> Response:
     """Remove a conversation and what was learnt from it alone: the short form of a retraction, which can be undone.
 
-    GET .../retractions/{retraction_id} returns the plan and its progress. From now on no turn of the conversation is
-    accepted.
+    The answer has the plan; GET .../retractions/{retraction_id} returns the progress. From now on no turn of the
+    conversation is accepted.
     """
     key = idempotency_key(call.request.headers)
     reason = query.text(call.request, "reason", max_length=MAX_REASON)
@@ -162,8 +164,8 @@ async def retract(call: UserCall) -> Response:
         idempotency_key=key,
         dry_run=query.boolean(call.request, "dry_run"),
     )
-    response = json_response(found.members(), status=202)
-    response.headers["Location"] = f"/v1/{call.scope.prefix}retractions/{found.retraction_id}"
+    response = view_response(found, status=202)
+    response.headers["Location"] = f"/v1/{call.scope.prefix}retractions/{found.retraction.retraction_id}"
     return response
 
 

@@ -53,7 +53,7 @@ async def plan(call: UserCall, body: RetractionBody) -> Response:
     view = await retractions.plan_retraction(
         call.scope, body.source.source(), body.reason, call.service, actor=call.actor, idempotency_key=key
     )
-    return _response(view, status=201)
+    return view_response(view, status=201)
 
 
 @route(
@@ -83,7 +83,7 @@ async def list_(call: UserCall) -> Response:
 )
 async def get(call: UserCall) -> Response:
     """Get the state of a retraction, and what happens or has happened to each value and item."""
-    return _response(await retractions.get_retraction(call.scope, call.path("retraction_id"), call.service))
+    return view_response(await retractions.get_retraction(call.scope, call.path("retraction_id"), call.service))
 
 
 @route(
@@ -125,7 +125,8 @@ async def undo(call: UserCall) -> Response:
     return json_response(begun.members(), status=202)
 
 
-def _response(view: retractions.RetractionView, *, status: int = 200) -> Response:
+def view_response(view: retractions.RetractionView, *, status: int = 200) -> Response:
+    """Return a retraction with its plan, and the ETag of the plan."""
     documents: Json = [document.members() for document in view.plan.documents]
     items: Json = [item.members() for item in view.plan.items]
     body = {**view.retraction.members(), "documents": documents, "items": items}

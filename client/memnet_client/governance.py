@@ -70,7 +70,7 @@ class Governance(UserCalls):
     def retract_conversation(
         self, conversation_id: str, *, reason: str, dry_run: bool = False, key: str | None = None
     ) -> Steps[Json]:
-        """Take a conversation back, with what was learnt from it alone; return the retraction, which a worker applies.
+        """Have a worker take a conversation back, with what was learnt from it alone; return the retraction and plan.
 
         With `dry_run`, and if another principal has to apply it, it is only planned. Raises UserHeld.
         """

@@ -1,19 +1,18 @@
 """Retractions beside everything that writes, each step chosen at random, and what must be true afterwards.
 
-Every value that is said has a word of its own, so that its source can be told from the stored bytes.
+Every value that is said has a word of its own, so that the stored bytes show its source.
 """
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 import orjson
 
-from memnet.adapters.memory.models import ScriptedModels
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.core.access import Reason
 from memnet.domain.core.errors import (
@@ -29,7 +28,6 @@ from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import ConfirmPending, IfAbsent, IfExists, IfMatch, PatchDocument, RejectPending
-from memnet.domain.governance.erasure import Whose
 from memnet.domain.governance.legal_hold import HoldTarget
 from memnet.domain.governance.retraction import RetractionStatus
 from memnet.domain.governance.source import Source, SourceKind
@@ -52,16 +50,16 @@ from memnet.operations.replay.conflicts import attempt_conflict
 from memnet.operations.replay.jobs import find_due_job, retry_replay
 from memnet.operations.replay.replays import replay_snapshot
 from memnet.operations.upkeep import compact_document
-from memnet.ports import ModelAnswer, ModelOutcome, StoreConflict
+from memnet.ports import StoreConflict
 from tests.memory_blobs import storage_of
-from tests.operations.replay_scenario import RecordingQueue, add, answer, proposed
+from tests.operations.replay_scenario import RecordingQueue, add
 from tests.operations.retraction_scenario import ADMIN, DYNAMIC, OTHER, Retracting
-from tests.operations.turn_search_scenario import ONE, SEARCHABLE, SPOKEN, catalog_of
+from tests.operations.retraction_speech import Hearing, Queue, Said, wide_catalog
+from tests.operations.turn_search_scenario import ONE, SPOKEN
 from tests.operations.withdrawn_scenario import drain
 
 WORKER = Actor("memnet-worker", frozenset())
 WORD = re.compile(r"word\d+")
-HEARD = re.compile(r"heard (word\d+)")
 HELD = HoldTarget(ONE.tenant_id, ONE.user_id)
 S = RetractionStatus
 FOLLOWING = {
@@ -75,79 +73,6 @@ FOLLOWING = {
     S.UNDONE: set[RetractionStatus](),
 }
 """The states that may follow each state."""
-
-
-def wide_catalog() -> Catalog:
-    """The catalog of the searchable profile, with room for what a walk writes."""
-    catalog = catalog_of(**{SPOKEN: SEARCHABLE})
-    profile = catalog.profile(SPOKEN)
-    body = orjson.loads(profile.model_dump_json(exclude_unset=True))
-    for name in body["compaction_rules"]["user_dynamic"]:
-        body["compaction_rules"]["user_dynamic"][name] = 2000
-    for binding in body["document_bindings"]:
-        binding["max_chars"] = 500_000
-    made = type(profile).model_validate_json(orjson.dumps(body))
-    return replace(catalog, profiles={**catalog.profiles, SPOKEN: made})
-
-
-class Queue(RecordingQueue):
-    """A queue that an erasure can empty."""
-
-    async def purge(self, scope: Whose) -> int:
-        self.sent.clear()
-        return 0
-
-
-class Hearing(ScriptedModels):
-    """A model that proposes each word it hears, citing the message; sometimes a fact that must be confirmed."""
-
-    def __init__(self, cites: dict[str, str]) -> None:
-        super().__init__([])
-        self._cites = cites
-
-    async def answer(self, request: Any) -> ModelAnswer:
-        await asyncio.sleep(0)
-        words = dict.fromkeys(HEARD.findall(request.material))
-        patches = []
-        for word in words:
-            section = "durable_facts" if int(word[4:]) % 3 == 0 else "preferences"
-            ops = add(f"/{section}/-", f"Knows {word}")
-            patches.append(proposed("user_dynamic", "user_dynamic.json", ops, cites=self._cites[word]))
-        digest = {"text": f"The user spoke of {' '.join(words)}.", "keywords": ["speech"], "project_ids": []}
-        return ModelAnswer(answer(*patches[:10], digest=digest), ModelOutcome.COMPLETE, "scripted")
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """Who said a word, and where."""
-
-    actor: str
-    conversation_id: str
-    at: str
-    snapshot_id: str | None = None
-    message_id: str | None = None
-    replay_id: str | None = None
-
-    def rests_on(self, source: Source) -> bool:
-        """Whether the word rests on a source, by what the walk knows."""
-        match source.kind:
-            case SourceKind.CONVERSATION if source.message_ids is None:
-                return source.conversation_id == self.conversation_id
-            case SourceKind.CONVERSATION:
-                is_here = source.conversation_id == self.conversation_id
-                return is_here and self.message_id in (source.message_ids or ())
-            case SourceKind.SNAPSHOT:
-                named = (source.conversation_id, source.snapshot_id)
-                return named == (self.conversation_id, self.snapshot_id)
-            case SourceKind.REPLAY:
-                return source.replay_id == self.replay_id
-            case SourceKind.EVENT:
-                return self.conversation_id == f"event {source.event_id}"
-            case SourceKind.ACTOR:
-                return source.acted(self.actor, self.at)
-            case SourceKind.MODEL:
-                return self.replay_id is not None
-        return False
 
 
 @dataclass
@@ -246,8 +171,8 @@ class Walk(Retracting):
         snapshot_id = f"s{self.number}"
         job = await self.say(conversation_id, snapshot_id, f"I have heard {first}.", f"I have heard {second}.")
         for word in (first, second):
-            told = Said("svc-live", conversation_id, self.now(), snapshot_id, self.cites[word], job.job_id)
-            self.said.setdefault(word, []).append(told)
+            source = Said("svc-live", conversation_id, self.now(), snapshot_id, self.cites[word], job.job_id)
+            self.said.setdefault(word, []).append(source)
 
     async def decide(self) -> None:
         """Confirm or reject a pending item."""
@@ -283,23 +208,23 @@ class Walk(Retracting):
 
     def source(self) -> Source:
         """Some source of what was said."""
-        told = self.random.choice([one for found in self.said.values() for one in found if one.replay_id])
+        chosen = self.random.choice([one for found in self.said.values() for one in found if one.replay_id])
         match self.random.randrange(7):
             case 0:
-                return Source(kind=SourceKind.CONVERSATION, conversation_id=told.conversation_id, message_ids=("m1",))
+                return Source(kind=SourceKind.CONVERSATION, conversation_id=chosen.conversation_id, message_ids=("m1",))
             case 1:
                 return Source(
-                    kind=SourceKind.SNAPSHOT, conversation_id=told.conversation_id, snapshot_id=told.snapshot_id
+                    kind=SourceKind.SNAPSHOT, conversation_id=chosen.conversation_id, snapshot_id=chosen.snapshot_id
                 )
             case 2:
-                return Source(kind=SourceKind.REPLAY, replay_id=told.replay_id)
+                return Source(kind=SourceKind.REPLAY, replay_id=chosen.replay_id)
             case 3:
                 return Source(kind=SourceKind.EVENT, event_id="e-bad")
             case 4:
                 return Source(kind=SourceKind.ACTOR, actor="svc-bad")
             case 5 if self.random.random() < 0.3:
                 return Source(kind=SourceKind.MODEL, model="scripted")
-        return Source(kind=SourceKind.CONVERSATION, conversation_id=told.conversation_id)
+        return Source(kind=SourceKind.CONVERSATION, conversation_id=chosen.conversation_id)
 
     async def retract(self, source: Source | None = None) -> None:  # type: ignore[override]
         self.number += 1
@@ -414,14 +339,11 @@ class Walk(Retracting):
         content = orjson.dumps(await self.content()).decode()
         found = WORD.findall(content)
         undone = [view for view in views if view.retraction.status is S.UNDONE]
-        restored = {
-            w for w, said in self.said.items() for v in undone for one in said if one.rests_on(v.retraction.source)
-        }
         for view in closing:
             source = view.retraction.source
             assert await self.plan(source) == [], source
             if not left:
-                wrong = [word for word in set(found) - restored if self._should_be_gone(word, view)]
+                wrong = [word for word in set(found) if self._should_be_gone(word, view)]
                 assert wrong == [], (source, wrong, left)
         kept = {text for view in undone for d in view.plan.documents for text in d.not_undone}
         taken = [view.retraction.source for view in closing]

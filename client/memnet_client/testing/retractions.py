@@ -45,7 +45,7 @@ def retract_conversation(call: Call) -> Answer:
     found = _planned(call, key, {"kind": "conversation", "conversation_id": conversation_id}, reason)
     if not is_dry and found["undone_by"] is None:
         _apply(call, found)
-    return Answer(_row(found), 202)
+    return _answer(found, 202)
 
 
 def _planned(call: Call, key: str, source: Json, reason: str) -> Json:

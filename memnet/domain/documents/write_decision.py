@@ -354,9 +354,9 @@ def _check_shape(content: Json, rules: WriteRules, before: Json, ops: Sequence[O
     if violations:
         raise _violated(violations, rules.schema, ops)
     for name, allowed in rules.profile.array_limits(rules.binding.binding_id).items():
-        found = _length(content, name)
-        # An array over the limit, because the profile became stricter or another one wrote it, may stay as it is.
-        if found > allowed and not found < _length(before, name) and not _is_same(content, before, name):
+        found, had = _length(content, name), _length(before, name)
+        # An array over the limit (a stricter profile, or another one wrote it) may stay the same.
+        if found > allowed and (found > had or (found == had and canonical(content[name]) != canonical(before[name]))):
             path = f"/{ROOT}/{name}"
             message = f"{path} would have {found} items, and the profile allows {allowed}."
             raise LimitExceeded(
@@ -394,10 +394,6 @@ def _param(path: str, ops: Sequence[Operation]) -> str:
 def _length(content: Json, name: str) -> int:
     section = content.get(name) if isinstance(content, dict) else None
     return len(section) if isinstance(section, list) else 0
-
-
-def _is_same(content: Json, before: Json, name: str) -> bool:
-    return isinstance(before, dict) and canonical(content[name]) == canonical(before.get(name))
 
 
 def _hash_before(current: Envelope | None) -> str:

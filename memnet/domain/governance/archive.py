@@ -44,6 +44,8 @@ class EntryKind(StrEnum):
     CONFLICTS = "conflicts"
     ACCESSES = "accesses"
     USAGE = "usage"
+    RETRACTIONS = "retractions"
+    """The last: an import closes their sources when everything else is there."""
 
     @property
     def file(self) -> str:

@@ -1,4 +1,4 @@
-"""The entries of an archive, one line each: events, snapshots and records."""
+"""The entries of an archive, one line each: events, snapshots, records and retractions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -8,12 +8,15 @@ from typing import Any
 import orjson
 
 from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events import event as events
 from memnet.domain.events.event import StoredEvent
+from memnet.domain.governance import retraction as retractions
 from memnet.domain.governance.archive import MAX_ENTRY_BYTES, EntryKind, refuse
+from memnet.domain.governance.retraction import Retraction, RetractionStatus, load_plan
 from memnet.domain.governance.usage_records import dump_usage, load_usage
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
@@ -48,7 +51,35 @@ class StoredItem:
     waits: bool = False
 
 
-Entry = StoredEvent | Snapshot | StoredItem
+@dataclass(frozen=True, slots=True)
+class ArchivedRetraction:
+    """A retraction with its plan unsealed; None: the plan has expired. `is_closed`: its source was closed."""
+
+    retraction: Retraction
+    plan: bytes | None
+    is_closed: bool
+
+    @property
+    def key(self) -> ItemKey:
+        """The key of its record."""
+        return self.retraction.key
+
+    def line(self) -> bytes:
+        """Return its line in an archive."""
+        members = orjson.loads(retractions.dump(self.retraction))
+        del members["sealed"]
+        plan = None if self.plan is None else orjson.loads(self.plan)
+        return canonical({**members, "plan": plan, "is_closed": self.is_closed})
+
+    def restored(self) -> "ArchivedRetraction":
+        """Return it as an import stores it: no worker is at one that was being applied or undone, so it waits."""
+        if not self.retraction.is_running:
+            return self
+        failure = ErrorCode.UNAVAILABLE.value
+        return replace(self, retraction=replace(self.retraction, status=RetractionStatus.FAILED, failure=failure))
+
+
+Entry = StoredEvent | Snapshot | StoredItem | ArchivedRetraction
 
 
 class Lines:
@@ -173,6 +204,15 @@ def _usage(scope: UserScope, line: bytes) -> StoredItem | None:
     return StoredItem(found.key, dump_usage(found)) if own else None
 
 
+def _retraction(scope: UserScope, line: bytes) -> ArchivedRetraction | None:
+    members: dict[str, Any] = orjson.loads(line)
+    plan, is_closed = members.pop("plan"), members.pop("is_closed")
+    found = retractions.load(canonical({**members, "sealed": None}))
+    data = None if plan is None else load_plan(canonical(plan)).dump()
+    entry = ArchivedRetraction(found, data, is_closed is True)
+    return entry if found.scope == scope and entry.line() == line else None
+
+
 def _sealed_away(line: bytes) -> bytes:
     members: dict[str, Any] = orjson.loads(line)
     return canonical({**members, "sealed": None})
@@ -197,5 +237,6 @@ READERS: Mapping[EntryKind, Callable[[UserScope, bytes], Entry | None]] = Mappin
         EntryKind.CONFLICTS: _conflict,
         EntryKind.ACCESSES: _access,
         EntryKind.USAGE: _usage,
+        EntryKind.RETRACTIONS: _retraction,
     }
 )

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
+from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job, JobKind
@@ -222,7 +223,7 @@ class Retraction:
     """Of a failed one: the code of the error."""
     attempts: int = 0
     needs_another: bool = False
-    """Whether another principal than the planner has to apply it, by a profile of a planned document."""
+    """Whether another principal than the planner has to apply it, by a profile of a document of the plan."""
     request_hash: str = ""
     sealed: Json = None
 
@@ -263,14 +264,14 @@ class Retraction:
 
     def begin(self, status: RetractionStatus, by: str, now: datetime) -> "Retraction":
         """Let a worker apply or undo it."""
-        who: dict[str, Any] = (
-            {"applied_by": self.applied_by or by} if status is RetractionStatus.APPLYING else {"undone_by": by}
-        )
+        known = None if self.failure == ErrorCode.PLANNER_CANNOT_APPLY.value else self.applied_by
+        who = {"applied_by": known or by} if status is RetractionStatus.APPLYING else {"undone_by": by}
         return self._changed(now, status=status, failure=None, attempts=self.attempts + 1, **who)
 
     def end(self, status: RetractionStatus, now: datetime, failure: str | None = None) -> "Retraction":
-        """End the step of the worker."""
-        return self._changed(now, status=status, failure=failure)
+        """End the step of the worker. A planner who may not apply it leaves that to another principal."""
+        needs_another = self.needs_another or failure == ErrorCode.PLANNER_CANNOT_APPLY.value
+        return self._changed(now, status=status, failure=failure, needs_another=needs_another)
 
     def with_plan(self, sealed: Json, counts: Mapping[str, int], now: datetime) -> "Retraction":
         """Replace the plan, which holds the next request."""

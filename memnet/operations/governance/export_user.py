@@ -17,10 +17,12 @@ from memnet.domain.core.errors import (
     ErasureRunning,
     HistoryCorrupt,
     LimitExceeded,
+    RetractionNotFound,
     SnapshotNotFound,
     Unavailable,
     UserNotFound,
 )
+from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKind
@@ -46,11 +48,13 @@ from memnet.domain.governance.archive import (
     files_digest,
 )
 from memnet.domain.governance.archive_chain import Chain, Texts
-from memnet.domain.governance.archive_entry import conflict_line, replay_line, usage_line
+from memnet.domain.governance.archive_entry import ArchivedRetraction, conflict_line, replay_line, usage_line
 from memnet.domain.governance.erasure import kind_of
 from memnet.domain.governance.report import DocumentReport, Report
 from memnet.domain.governance.report_page import report_lines
 from memnet.operations.governance.legal_holds import holds_covering
+from memnet.operations.replay.closed_sources import read_closed_sources
+from memnet.operations.replay.retraction_record import load_retraction
 from memnet.operations.replay.snapshots import read_snapshot, record_access
 from memnet.paging import bounded, pages, rows
 from memnet.ports import ArchiveWriter
@@ -276,6 +280,7 @@ async def _entries(scope: UserScope, files: _Files, report: Report, options: Exp
         lines[EntryKind.SNAPSHOTS] = _snapshots(scope, report, options.actor, service.vault)
     for kind in LINES:
         lines[EntryKind(kind.value)] = _stored(scope, kind, report, service.records)
+    lines[EntryKind.RETRACTIONS] = _retractions(scope, service)
     for entry_kind, found in lines.items():
         files.counts[entry_kind.value] = await files.add(entry_kind.file, found)
 
@@ -310,6 +315,17 @@ async def _stored(scope: UserScope, kind: ItemKind, report: Report, records: Ite
                     if kind is ItemKind.ACCESSES:
                         report.access(orjson.loads(stored.data))
                     yield LINES[kind](stored.data)
+
+
+async def _retractions(scope: UserScope, service: Service) -> AsyncIterator[bytes]:
+    closed = {one.retraction_id for one in await read_closed_sources(scope, service.records)}
+    async for page in pages(partial(service.records.list, scope, ItemKind.RETRACTIONS)):
+        for key in page:
+            job = Job(JobKind.RETRACTION, scope.tenant_id, scope.user_id, key.name)
+            with suppress(RetractionNotFound):
+                found = await load_retraction(job, service)
+                plan = None if found.retraction.is_expired else found.plan.dump()
+                yield ArchivedRetraction(found.retraction, plan, key.name in closed).line()
 
 
 async def _changed(scope: UserScope, archived: Sequence[ArchivedDocument], documents: DocumentStore) -> int:

@@ -41,14 +41,26 @@ from memnet.domain.governance.archive import (
     refuse,
 )
 from memnet.domain.governance.archive_chain import Chain, Texts, is_valid
-from memnet.domain.governance.archive_entry import Entry, Lines, StoredItem, entry_name, is_same, moved, read_entry
+from memnet.domain.governance.archive_entry import (
+    ArchivedRetraction,
+    Entry,
+    Lines,
+    StoredItem,
+    entry_name,
+    is_same,
+    moved,
+    read_entry,
+)
 from memnet.domain.governance.archive_import import ImportOutcome, ImportReport, creation, governing, run_record
 from memnet.domain.governance.waiting import WaitingKind, kinds_of
+from memnet.domain.governance.withdrawn import ClosedSources
 from memnet.domain.history.baseline import Baseline
 from memnet.domain.replay.snapshot import Snapshot
 from memnet.operations.documents.write import replace_document
 from memnet.operations.events.reindex_turns import is_found_under
 from memnet.operations.events.write_event import write_event
+from memnet.operations.governance.import_retractions import import_retraction, is_withdrawn
+from memnet.operations.replay.closed_sources import read_closed_sources
 from memnet.paging import bounded
 from memnet.ports import ArchiveReader, StoreConflict
 from memnet.service import Service
@@ -64,6 +76,8 @@ class _Import:
     target: UserScope
     actor: Actor
     service: Service
+    closed: ClosedSources
+    """The sources that are closed here."""
 
     @property
     def is_restore(self) -> bool:
@@ -101,7 +115,7 @@ class _Import:
 
     async def _entry(self, found: Entry, dry_run: bool) -> ImportOutcome:
         entry = found if self.is_restore else moved(found, self.target)
-        if entry is None:
+        if entry is None or is_withdrawn(entry, self.closed):
             return ImportOutcome.LEFT_OUT
         return await import_entry(entry, self.service, dry_run=dry_run)
 
@@ -122,12 +136,14 @@ async def import_user(
     """Verify the whole archive, decide every document, record the run, then create what does not exist.
 
     For the archived user, documents and records are restored unchanged. For another user, each document is created by a
-    write of `actor` whose evidence names the archive and the source. Existing data is never replaced. Repeating an
-    interrupted call finishes it. Raises HistoryCorrupt, DecryptionFailed, Unavailable; ArchiveInvalid, OSError, and
-    what `replace_document` raises: before anything is written.
+    write of `actor` whose evidence names the archive and the source. Existing data is never replaced, and what rests on
+    a source that is closed here is left out. Repeating an interrupted call finishes it. Raises HistoryCorrupt,
+    DecryptionFailed, Unavailable; ArchiveInvalid, OSError, and what `replace_document` raises: before anything is
+    written.
     """
     verified = await verify_archive(archive, catalog=service.catalog)
-    work = _Import(archive, verified, target, actor, service)
+    closed = await read_closed_sources(target, service.records)
+    work = _Import(archive, verified, target, actor, service, closed)
     report, rows = ImportReport(verified), verified.manifest.documents
     report.documents = [(row, await work.document(row, dry_run=True)) for row in rows]
     if not dry_run:
@@ -145,6 +161,8 @@ async def import_entry(entry: Entry, service: Service, *, dry_run: bool) -> Impo
 
     An entry that had not ended at its export is LEFT_OUT. Raises DecryptionFailed, VaultUnavailable, Unavailable.
     """
+    if isinstance(entry, ArchivedRetraction):
+        return await import_retraction(entry, service, dry_run=dry_run)
     if isinstance(entry, StoredItem) and not entry.closed:
         return ImportOutcome.LEFT_OUT
     if isinstance(entry, StoredItem) and entry.waits and not dry_run:

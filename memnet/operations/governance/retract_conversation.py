@@ -1,9 +1,8 @@
 """Take a whole conversation back: the short form of planning and applying a retraction."""
 
 from memnet.domain.core.scope import Actor, UserScope, check_identifier
-from memnet.domain.governance.retraction import Retraction
 from memnet.domain.governance.source import Source, SourceKind
-from memnet.operations.governance.retractions import apply_retraction, plan_retraction
+from memnet.operations.governance.retractions import RetractionView, apply_retraction, plan_retraction
 from memnet.service import Service
 
 
@@ -16,8 +15,8 @@ async def retract_conversation(
     actor: Actor,
     idempotency_key: str,
     dry_run: bool = False,
-) -> Retraction:
-    """Plan the retraction of a conversation and have a worker apply it; return it.
+) -> RetractionView:
+    """Plan the retraction of a conversation and have a worker apply it; return it with its plan.
 
     It is only planned, and waits to be applied, with `dry_run` or if a profile asks for another principal. A repeated
     request returns the same retraction as it is now. Raises what `plan_retraction` and `apply_retraction` raise.
@@ -26,5 +25,6 @@ async def retract_conversation(
     view = await plan_retraction(scope, source, reason, service, actor=actor, idempotency_key=idempotency_key)
     planned = view.retraction
     if dry_run or planned.undone_by is not None or (planned.needs_another and actor.principal == planned.planned_by):
-        return planned
-    return await apply_retraction(scope, planned.retraction_id, planned.etag, service, actor=actor)
+        return view
+    begun = await apply_retraction(scope, planned.retraction_id, planned.etag, service, actor=actor)
+    return RetractionView(begun, view.plan)

@@ -228,6 +228,11 @@ async def find_undo(key: DocumentKey, plan: DocumentPlan, service: Service) -> D
     return DocumentChange(current, changed, undoing.ops, EVERYWHERE, gate, origins=None, sources=undoing.sources)
 
 
+def asks_for_another(key: DocumentKey, catalog: Catalog) -> bool:
+    """Whether a profile with the document asks that another principal than the planner applies a retraction."""
+    return any(rules.profile.retracted_by == "another_principal" for rules in catalog.covering(key))
+
+
 def _gate(key: DocumentKey, current: Envelope, known: Known, catalog: Catalog) -> Gate | None:
     """Return the gate of the profile that wrote the document last, or of the first one, by id, that may write it.
 

@@ -33,7 +33,7 @@ from memnet.domain.governance.retraction import (
 from memnet.domain.governance.source import Source
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.operations.governance.legal_holds import holds_covering
-from memnet.operations.governance.retraction_documents import find_documents, find_reach
+from memnet.operations.governance.retraction_documents import asks_for_another, find_documents, find_reach
 from memnet.operations.governance.withdrawn_items import find_replays, plan_items
 from memnet.operations.replay.jobs import send_job
 from memnet.operations.replay.retraction_record import (
@@ -199,8 +199,7 @@ async def _plan(scope: UserScope, source: Source, service: Service) -> Retractio
 
 def _needs_another(scope: UserScope, plan: RetractionPlan, catalog: Catalog) -> bool:
     """Return whether a profile with a planned document asks that another principal applies the plan."""
-    covering = [rules for document in plan.documents for rules in catalog.covering(document.key(scope))]
-    return any(rules.profile.retracted_by == "another_principal" for rules in covering)
+    return any(asks_for_another(document.key(scope), catalog) for document in plan.documents)
 
 
 async def _begin(

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
-from memnet.domain.core.errors import Unavailable, UserHeld
+from memnet.domain.core.errors import PlannerCannotApply, Unavailable, UserHeld
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job
 from memnet.domain.core.metric import RETRACTED_VALUES, RETRACTIONS
@@ -25,6 +25,7 @@ from memnet.domain.governance.withdrawn import Withdrawal
 from memnet.operations.governance.legal_holds import holds_covering
 from memnet.operations.governance.retraction_documents import (
     DocumentChange,
+    asks_for_another,
     find_change,
     find_documents,
     find_reach,
@@ -66,6 +67,8 @@ async def run_retraction(job: Job, service: Service) -> Retraction:
     Raises:
         RetractionNotFound: There is none.
         UserHeld: A legal hold covers the user.
+        PlannerCannotApply: The planner applies it, and a profile with a document that has a value of the source only
+            since the plan asks for another principal.
         DecryptionFailed, HistoryCorrupt, ErasureRunning: It cannot succeed.
         VaultUnavailable, Unavailable: The same call later continues.
     """
@@ -137,7 +140,12 @@ async def _apply(loaded: LoadedRetraction, service: Service) -> LoadedRetraction
         await apply_item(scope, item, withdrawal, service)
     reach = await find_reach(scope, withdrawal.source, replay_ids, service)
 
+    planned = loaded.retraction.planned_by == loaded.retraction.applied_by
+
     def taking(key: DocumentKey, _: DocumentPlan) -> Awaitable[DocumentChange | None]:
+        if planned and asks_for_another(key, service.catalog):
+            # The document has a value of the source only since the plan.
+            raise PlannerCannotApply()
         return find_change(key, reach=reach, service=service)
 
     for index, document in enumerate(loaded.plan.documents):

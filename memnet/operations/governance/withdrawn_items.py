@@ -194,13 +194,14 @@ async def _events(scope: UserScope, source: Source, whole: Collection[str], serv
     async for page in pages(partial(service.events.list_of_user, scope), PAGE):
         read = await read_events([row.key for row in page], events=service.events)
         for key, stored in read.items():
-            fate = Fate.REMOVE if key.event_id in written else _fate_of(stored, source)
+            fate = Fate.REMOVE if key.event_id in written else fate_of_event(stored, source)
             if fate is not None:
                 found.append(PlannedItem(WithdrawnKind.EVENT, key.event_id, fate))
     return found
 
 
-def _fate_of(stored: StoredEvent | None, source: Source) -> Fate | None:
+def fate_of_event(stored: StoredEvent | None, source: Source) -> Fate | None:
+    """Return what happens to an event when a source is taken back; None: nothing, it does not rest on it."""
     if stored is None:
         return None
     event = stored.event

@@ -78,7 +78,8 @@ def retract_conversation(side: Side) -> None:
     planned = maya.retract_conversation("c1", reason="It was poisoned.", dry_run=True, key="k1")
     assert (planned["status"], planned["source"], planned["applied_by"]) == ("planned", SOURCE, None)
     assert planned["counts"]["items"] > 0
-    assert "documents" not in planned
+    assert planned["documents"] == []
+    assert ("snapshot", "remove") in [(item["kind"], item["fate"]) for item in planned["items"]]
     assert [row["conversation_id"] for row in maya.conversations()] == ["c1"]
     begun = maya.retract_conversation("c1", reason="It was poisoned.", key="k1")
     assert (begun["status"] in ("applying", "applied"), begun["applied_by"]) == (True, "operator")

@@ -69,7 +69,7 @@ async def test_the_plan_goes_with_all_copies_and_the_source_stays_closed(world: 
     await place_hold(HELD, "A case.", world.service, actor=ADMIN)
     assert (await retained(world, "retractions")).on_hold == 1
     assert "event" in await kinds(world)
-    await release_hold(HELD, "It is over.", world.service, actor=ADMIN)
+    await release_hold(HELD, "Settled.", world.service, actor=ADMIN)
     assert (await retained(world, "retractions")).removed == 1
     assert await kinds(world) == []
     for _ in range(2):

@@ -17,7 +17,7 @@ from tests.operations.withdrawn_scenario import ADMIN, WithdrawnWorld
 async def retract(world: WithdrawnWorld, conversation_id: str = "c1", **members: Any) -> Retraction:
     given: dict[str, Any] = {"reason": "It was poisoned.", "idempotency_key": "k1", "actor": ADMIN} | members
     reason = given.pop("reason")
-    return await retract_conversation(ONE, conversation_id, reason, world.service, **given)
+    return (await retract_conversation(ONE, conversation_id, reason, world.service, **given)).retraction
 
 
 async def test_a_conversation_is_planned_and_applied_at_once_and_once() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -13,9 +14,10 @@ from memnet.domain.core.errors import (
     RetractionClosed,
     RetractionNotFound,
 )
-from memnet.domain.core.job import JobKind
+from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import ETag
 from memnet.domain.governance.retraction import RetractionStatus
+from memnet.domain.governance.source import Source, SourceKind
 from memnet.operations.governance.retractions import (
     apply_retraction,
     get_retraction,
@@ -23,9 +25,10 @@ from memnet.operations.governance.retractions import (
     plan_retraction,
     undo_retraction,
 )
+from memnet.operations.governance.run_retraction import fail_retraction
 from memnet.operations.service.backlog import requeue_jobs
 from memnet.operations.service.waiting import list_waiting
-from tests.operations.retraction_scenario import ADMIN, OTHER, Retracting
+from tests.operations.retraction_scenario import ADMIN, OTHER, Retracting, texts
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import POISONED
 
@@ -83,6 +86,33 @@ async def test_a_profile_can_ask_for_another_principal() -> None:
         else:
             with pytest.raises(error):
                 await call
+
+
+async def test_a_document_that_has_a_value_only_since_the_plan_asks_for_another_principal() -> None:
+    """A plan of a source that has taught nothing yet names no document, and its planner may apply it."""
+    world = await Retracting().prepared()
+    strict = {"retracted_by": "another_principal"}
+    profiles = {name: profile.model_copy(update=strict) for name, profile in world.catalog.profiles.items()}
+    world.service = replace(world.service, catalog=replace(world.catalog, profiles=profiles))
+    source = Source(kind=SourceKind.CONVERSATION, conversation_id="c7")
+    asked: dict[str, Any] = {"actor": ADMIN, "idempotency_key": "k7"}
+    planned = (await plan_retraction(ONE, source, "It was injected.", world.service, **asked)).retraction
+    assert not planned.needs_another
+    await world.live("From c7", conversation_id="c7")
+    await apply_retraction(ONE, planned.retraction_id, planned.etag, world.service, actor=ADMIN)
+    with pytest.raises(PlannerCannotApply) as refused:
+        await world.run(planned.retraction_id)
+    assert "From c7" in texts(await world.content())
+    job = Job(JobKind.RETRACTION, ONE.tenant_id, ONE.user_id, planned.retraction_id)
+    failed = await fail_retraction(job, refused.value.code.value, world.service)
+    assert failed is not None
+    assert (failed.status, failed.needs_another) == (RetractionStatus.FAILED, True)
+    with pytest.raises(PlannerCannotApply):
+        await apply_retraction(ONE, planned.retraction_id, None, world.service, actor=ADMIN)
+    await apply_retraction(ONE, planned.retraction_id, None, world.service, actor=OTHER)
+    ended = await world.run(planned.retraction_id)
+    assert (ended.status, ended.applied_by) == (RetractionStatus.APPLIED, OTHER.principal)
+    assert "From c7" not in texts(await world.content())
 
 
 async def test_a_plan_waits_and_a_lost_job_is_sent_again(world: Retracting) -> None:
