@@ -15,6 +15,8 @@ from memnet.domain.history.origin import FurtherKind, Origin, Source, Traced, co
 MERGED = "merged"
 """The member of the evidence of upkeep with one row for each entry that others were merged into: `from`, the pointers
 of the others in the version before, and `into`, the pointer of the entry in the version after."""
+CARRIED_CHARS = 8
+"""The least length of a text that a migration moves within a document."""
 _MERGING = frozenset({Reason.COMPACTION, Reason.RETRACTION})
 """The reasons of changes that may have such rows; no client can send them."""
 
@@ -45,6 +47,24 @@ class Change:
             return
         self._link_applied(items)
         self._link_returned()
+        if self.origin.reason == Reason.ADMIN_MIGRATION:
+            self._carry()
+
+    def _carry(self) -> None:
+        """A text that a migration takes out of one place and puts into another of the same document keeps its origin.
+
+        Shorter texts, and one that several changes have put, could be another one.
+        """
+        gone: dict[str, Traced] = {}
+        several = set[str]()
+        for leaf in _texts(self.removed):
+            known = gone.setdefault(leaf.value, leaf)
+            if (known.origin.key, known.further) != (leaf.origin.key, leaf.further):
+                several.add(leaf.value)
+        for leaf in _texts(self.put):
+            moved = None if leaf.value in several else gone.get(leaf.value)
+            if moved is not None:
+                leaf.origin, leaf.further, leaf.was = moved.origin, moved.further, moved.was
 
     def _link_applied(self, items: Sequence[Traced]) -> None:
         """A patch that removes a pending item and writes what it proposes confirms it, too."""
@@ -67,6 +87,13 @@ class Change:
             if entry is not None:
                 item.rest_on([Source(FurtherKind.RETURNED, origin) for origin in entry.sources()])
                 rest_on_tree(proposal, entry, FurtherKind.RETURNED)
+
+
+def _texts(trees: Sequence[Traced]) -> Iterator[Traced]:
+    for tree in trees:
+        for _, node in tree.nodes():
+            if isinstance(node.value, str) and len(node.value) >= CARRIED_CHARS:
+                yield node
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,6 +255,26 @@ def test_what_a_retraction_puts_back_has_the_origins_that_it_had() -> None:
     assert at(live, "/notes/0").origin.sequence == 4
 
 
+def test_a_text_that_a_migration_moves_within_the_document_keeps_its_origin() -> None:
+    before = {"likes": "Short answers.", "name": "Ada", "facts": ["Lives in Bern.", "Leads a team."]}
+    made = origins_of(
+        record(2, op("replace", "/likes", "Long answers."), evidence={"conversation_id": "c1"}),
+        record(3, op("add", "/copies", ["Lives in Bern."]), evidence={"conversation_id": "c2"}),
+        content=before,
+    )
+    after = {"profile": {"display_name": "Ada", "home": "Lives in Bern."}, "preferences": ["Long answers."]}
+    after["team"] = "Leads a team."
+    records = [record(4, op("replace", "", after), reason=reason) for reason in ("admin_migration", "live_update")]
+    other = copy.deepcopy(made)
+    made.take(records[0])
+    other.take(records[1])
+    places = ("/preferences/0", "/team", "/profile/home", "/profile/display_name")
+    # Two changes had put the home, and the name is short.
+    assert [at(made, place).origin.sequence for place in places] == [2, 1, 4, 4]
+    assert [earlier.value for earlier in at(made, "/preferences/0").before()] == ["Short answers."]
+    assert [at(other, place).origin.sequence for place in places] == [4, 4, 4, 4]
+
+
 def test_the_further_sources_and_the_values_before_are_bounded() -> None:
     made = origins_of(record(2, op("add", "/box/a", "A."), op("add", "/box/b", "0")))
     for number in range(3, 103):
