@@ -56,9 +56,9 @@ infra: setup ## check the templates for Azure, without Azure; UPDATE=1 writes in
 bench: setup ## measure the API against the stock storage and search clients; QUICK=1 for two minutes
 	@$(BIN)/python -m local.bench $(if $(QUICK),--quick)
 
-eval: setup ## play conversations and measure what a recall brings back; DATA=file SKIP_INGEST=1 ABLATE=1 FIT=1 JUDGE=1
+eval: setup ## play conversations and measure what a recall brings back; DATA=file SKIP_INGEST=1 ABLATE=1 FIT=1 JUDGE=1 STATEMENTS=1
 	@$(BIN)/python -m local.evaluation $(if $(DATA),--data "$(DATA)") $(if $(SKIP_INGEST),--skip-ingest) \
-		$(if $(ABLATE),--ablate) $(if $(FIT),--fit) $(if $(JUDGE),--judge)
+		$(if $(ABLATE),--ablate) $(if $(FIT),--fit) $(if $(JUDGE),--judge) $(if $(STATEMENTS),--statements)
 
 load: setup ## run a mixed load against the local stack: the knee, the limit and a soak; MINUTES=10
 	@$(BIN)/python -m local.bench.load --minutes $(or $(MINUTES),10)

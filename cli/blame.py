@@ -35,9 +35,7 @@ def blame(scope: UserScope, document: str, place: str, as_of: str | None, as_jso
 
     namespace, _, path = document.partition("/")
     if not path:
-        raise click.BadParameter(
-            "must have a namespace and a path: user/user_dynamic.json", param_hint="NAMESPACE/PATH"
-        )
+        raise click.BadParameter("The document must have a namespace and a path: NAMESPACE/PATH.")
 
     async def read(service: Service) -> Sequence[Any]:
         key, segments = DocumentKey(scope, namespace, path), _segments(place)

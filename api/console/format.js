@@ -47,9 +47,10 @@ export function shortDuration(seconds) {
   return `${SHARE.format(seconds / size)} ${unit}`;
 }
 
-/** "3 days ago", by the service's clock. */
+/** "3 days ago", by the service's clock, which the page knows to a few seconds: a time just ahead is "now". */
 export function relative(moment) {
-  const seconds = (moment - now()) / 1000;
+  const ahead = (moment - now()) / 1000;
+  const seconds = ahead > 0 && ahead < 4 ? 0 : ahead;
   const [unit, size] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? UNITS.at(-1);
   return RELATIVE.format(Math.round(seconds / size), unit);
 }

@@ -73,7 +73,7 @@ export const reasonWords = (reason) => REASONS[reason] ?? String(reason).replace
 /** A name of the API as words: "work_notes" is "Work notes". */
 export function title(name) {
   const words = String(name).replaceAll(/[_-]+/g, " ").trim();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capital(words);
 }
 
 /** When a statement holds or held: "from 10 January 2026 to 3 May 2026", "since 3 May 2026"; null if it does not say. */

@@ -9,6 +9,7 @@ from api.responses.fields import Located, Object, Omitted, Page, Time
 from memnet.domain.context.context import Dropped
 from memnet.domain.context.outline import Kind
 from memnet.domain.core.scope import Json
+from memnet.domain.documents.statement_question import MAX_CHOICES
 
 
 class ContextDocument(Located):
@@ -104,7 +105,7 @@ class Clarification(BaseModel):
     binding_id: str
     question: str
     choices: list[str] = Field(
-        min_length=2, max_length=2, description="The text of the open entry, and the proposed one."
+        min_length=2, max_length=MAX_CHOICES, description="The text of the open entry, and of each proposed one."
     )
 
 

@@ -17,7 +17,7 @@ from memnet.domain.core.error_code import ErrorCode as E
 from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.scope import MAX_SEGMENT, Json
 from memnet.domain.governance.waiting import TENANT, WaitingKind
-from memnet.operations.documents.tenant_pending import TenantQuestion, list_tenant_pending
+from memnet.operations.service.tenant_pending import TenantQuestion, list_tenant_pending
 from memnet.operations.service.users import list_users
 from memnet.operations.service.waiting import list_waiting
 

@@ -1,5 +1,8 @@
 """Calls on what waits for confirmation."""
 
+import hashlib
+import json
+from collections.abc import Mapping
 from typing import Literal
 
 from memnet_client import requests
@@ -48,16 +51,17 @@ class PendingItems(UserCalls):
         proposal apart; the default is its value.
 
         `value` is written instead of the proposed one; `etag` confirms on that version only. The default key is made
-        from the item, so a repeated confirmation takes effect once. Raises ProposerCannotConfirm,
+        from the item and the answer, so a repeated answer takes effect once. Raises ProposerCannotConfirm,
         PendingTargetChanged, PendingItemNotFound and the other refusals. Of two answers one is applied; the details of
         the other's error show what was decided.
         """
         body = {"namespace": item.namespace, "path": item.path, "confidence": confidence}
         body |= {name: given for name, given in (("evidence", evidence_json(evidence)), ("value", value)) if given}
-        answer = {"take": take if take != "proposed" else None, "choice": choice, "apart": apart}
-        body |= {name: given for name, given in answer.items() if given is not None}
+        chosen = {"take": take if take != "proposed" else None, "choice": choice, "apart": apart}
+        answer = {name: given for name, given in chosen.items() if given is not None}
+        body |= answer
         request = requests.confirm_pending(
-            self.root, item.pending_id, key=key or f"confirm:{item.pending_id}", etag=etag, body=body, dry_run=dry_run
+            self.root, item.pending_id, key=key or _key(item, answer), etag=etag, body=body, dry_run=dry_run
         )
         return (yield from self._decide(request))
 
@@ -79,3 +83,10 @@ class PendingItems(UserCalls):
             return change_of((yield from send(request, self.retry)))
         except IdempotencyKeyReused as error:
             return applied_before(error)
+
+
+def _key(item: PendingItem, answer: Mapping[str, Json]) -> str:
+    """Return the key of an answer: another answer to the same question is another request."""
+    if not answer:
+        return f"confirm:{item.pending_id}"
+    return f"confirm:{item.pending_id}:{hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).hexdigest()[:16]}"

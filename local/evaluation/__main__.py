@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from local.evaluation import ablation
+from local.evaluation import ablation, statements
 from local.evaluation.catalog import pipelines, shipped_rules
 from local.evaluation.fitting import fit_ranker
 from local.evaluation.grading import MAIN, Grade
@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--skip-ingest", action="store_true", help="use what the last run has played")
     parser.add_argument("--ablate", action="store_true", help="compare the pipelines, and the default less each stage")
     parser.add_argument("--fit", action="store_true", help="fit the weights of the ranker, and write a ranker file")
+    parser.add_argument("--statements", action="store_true", help="measure which statements would become one, and end")
     parser.add_argument("--judge", action="store_true", help="let a model answer and grade")
     given = parser.parse_args(arguments)
     try:
@@ -45,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _evaluate(given: argparse.Namespace) -> None:
+    if given.statements:
+        print(await statements.table())
+        return
     samples = read_samples(given.data)
     async with played(samples, again=given.skip_ingest) as session:
         if given.ablate:

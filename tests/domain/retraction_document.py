@@ -14,8 +14,9 @@ from memnet.domain.documents.write_decision import Decision
 from memnet.domain.governance.retraction import Why
 from memnet.domain.governance.retraction_origins import sources_of
 from memnet.domain.governance.retraction_reach import Reach
+from memnet.domain.governance.retraction_undo import known_values
 from memnet.domain.governance.retraction_units import TakenBack
-from memnet.domain.governance.retraction_values import known_values, take_back
+from memnet.domain.governance.retraction_values import take_back
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.domain.history.origin_table import dump_origins, load_origins
 from memnet.domain.history.origins import Origins

@@ -62,8 +62,9 @@ function card(subject, row, needed, { decide, signal, existing }) {
     "li",
     { class: "panel proposal" },
     claim(item),
-    el("p", {}, origin(item), needed ? `; ${needed} is needed` : null, "."),
-    isQuestion(item) ? sides(subject, item, existing, signal) : source(subject, item, signal),
+    isQuestion(item)
+      ? sides(subject, item, existing, signal)
+      : [el("p", {}, origin(item), needed ? `; ${needed} is needed` : null, "."), source(subject, item, signal)],
     own
       ? notice("warn", "You proposed this. You can withdraw it; you can confirm it only if the profile allows it.")
       : null,

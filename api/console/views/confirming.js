@@ -8,7 +8,7 @@ import { scalar } from "../format.js";
 import { isObject } from "../exact.js";
 import { differences } from "../json_view.js";
 import { citedMessages, READING_IS_RECORDED } from "../messages.js";
-import { citation, day, quote } from "../sentences.js";
+import { capital, citation, day, quote } from "../sentences.js";
 import { patched } from "../patch.js";
 import { nameOf } from "../subject.js";
 
@@ -33,7 +33,7 @@ export function source(subject, item, signal, hint = null) {
   return el(
     "div",
     { class: "source" },
-    el("p", {}, `${cited.charAt(0).toUpperCase()}${cited.slice(1)}. `, hint ? el("span", { class: "hint" }, hint) : null),
+    el("p", {}, `${capital(cited)}. `, hint ? el("span", { class: "hint" }, hint) : null),
     citedMessages(subject, item.evidence, signal),
   );
 }

@@ -7,7 +7,7 @@ import { code, scalar } from "../format.js";
 import { tree } from "../json_view.js";
 import { citedMessages } from "../messages.js";
 import { at, segments } from "../patch.js";
-import { citation, day, quote } from "../sentences.js";
+import { capital, citation, day, quote } from "../sentences.js";
 import { confirm, origin } from "./confirming.js";
 
 /** Whether a pending item contradicts an entry, so that it has several answers. */
@@ -44,10 +44,10 @@ function rests(subject, evidence, signal) {
       el(
         "li",
         {},
-        citation(one) ?? "no conversation",
+        capital(citation(one) ?? "no conversation"),
         typeof one.at === "string" ? `, ${day(one.at)}` : null,
         one.confirmed_by ? `, confirmed by ${scalar(one.confirmed_by)}` : null,
-        citation(one) ? citedMessages(subject, one, signal) : null,
+        citation(one) ? [" ", citedMessages(subject, one, signal)] : null,
       ),
     ),
   );

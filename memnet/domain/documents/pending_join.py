@@ -18,6 +18,7 @@ from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.documents.commands import PatchDocument, Redirection, Settled
+from memnet.domain.documents.difference import difference
 from memnet.domain.documents.entry import confidence_of, entries_at, joint_evidence, moment, rule_of
 from memnet.domain.documents.pending_item import proposals_of, written
 from memnet.domain.documents.statement import statements_of, thing_of, value_of
@@ -44,7 +45,9 @@ class Joined:
     """A patch whose pending items are joined with those that wait."""
 
     ops: list[Operation]
-    """The operations: an addition of an item that waits already changes that item instead."""
+    """The operations: an addition of an item that waits already changes, member by member, that item instead."""
+    whole: list[Operation]
+    """The same, but each item that waits is replaced as a whole."""
     pending_ids: Mapping[str, str]
     """By the id of an item that is not added, the id of the one that waits."""
     dropped: frozenset[str] = frozenset()
@@ -79,23 +82,27 @@ def join(
     """
     section = profile.pending.get(command.binding_id)
     if section is None or any(_touches(op, section) for op in sent):
-        return Joined(ops, {})
+        return Joined(ops, ops, {})
     rules = profile.upkeep_rules.get(command.binding_id, ())
     waiting = [*entries_at(before, pointer_text(section))]
     found: list[Operation] = []
+    whole: list[Operation] = []
     pending_ids: dict[str, str] = {}
     dropped: set[str] = set()
     taken = set(range(len(waiting), len(waiting) + len(ops)))  # what this patch adds is not joined with itself
     for op in ops:
         if not _adds_to(op, section):
             found.append(op)
+            whole.append(op)
             continue
         item = _counted(op.value, command, profile)
         asked = find_question(item, waiting, rules)
         index = _equal(item, waiting, taken, profile) if asked is None else asked
         if index is None:
             waiting.append(item)
-            found += parse_patch([{**op.body, "value": item}])
+            made = parse_patch([{**op.body, "value": item}])
+            found += made
+            whole += made
             continue
         kept = waiting[index]
         joint = _joint(kept, item, rules) if asked is None else _asked(kept, item, rules)
@@ -105,9 +112,12 @@ def join(
         pending_ids[str(item["id"])] = str(joint.get("id"))
         taken.add(index)
         waiting[index] = joint
-        path = pointer_text((ROOT, *section, str(index)))
-        found += parse_patch([{"op": "replace", "path": path, "value": joint}])
-    return Joined(found, pending_ids, frozenset(dropped))
+        place = (ROOT, *section, str(index))
+        replaced = parse_patch([{"op": "replace", "path": pointer_text(place), "value": joint}])
+        # So each member, and each choice of a question, keeps the change that it comes from.
+        found += parse_patch(list(difference(kept, joint, place))) or replaced
+        whole += replaced
+    return Joined(found, whole, pending_ids, frozenset(dropped))
 
 
 def _asked(kept: dict[str, Any], item: dict[str, Any], rules: Sequence[SectionUpkeep]) -> dict[str, Any] | None:

@@ -69,6 +69,12 @@ def shown_in(item: dict[str, Any], content: Json, rules: Sequence[SectionUpkeep]
     )
 
 
+def is_outdated(item: Json, content: Json, rules: Sequence[SectionUpkeep]) -> bool:
+    """Return whether a question shows an entry that is not open any more, so that its words are wrong."""
+    is_known = isinstance(item, dict) and CONTRADICTS in item and section_of(item, rules) is not None
+    return is_known and shown_in(item, content, rules) is None
+
+
 def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: WriteRules) -> Taken:
     """Return what an answer to `item` takes in `content`.
 

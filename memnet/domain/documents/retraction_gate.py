@@ -14,9 +14,10 @@ from memnet.domain.core.errors import PathNotWritable
 from memnet.domain.core.json_patch import Pointer, pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.commands import PatchDocument
-from memnet.domain.documents.entry import entries_at
+from memnet.domain.documents.entry import entries_at, is_open
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.statement import LACKS, kept_members
+from memnet.domain.documents.statement_question import CONTRADICTS, asks_about, is_sound, section_of
 from memnet.domain.documents.write_decision import Decision, decide_within
 
 Known = AbstractSet[tuple[str, bytes]]
@@ -35,7 +36,8 @@ def decide_retraction(
     """Decide the patch of a retraction, or of its undo, on the version `current`.
 
     The operations may change only what is at or below the pointers `named`. Every scalar of the result is in the same
-    top-level member now, or was: `known`. The ids and links that the service gives to `statements` may be new.
+    top-level member now, or was: `known`. The ids and links that the service gives to `statements` may be new, and so
+    may the words of a question, if they are those that the service would write about what is there.
 
     Raises PathNotWritable if they do something else, and what `decide_within` raises.
     """
@@ -45,14 +47,15 @@ def decide_retraction(
         if op["op"] not in ("add", "replace", "remove") or not any(path[: len(place)] == place for place in places):
             raise PathNotWritable("A retraction may change only what its plan names.")
     decision = decide_within(command, rules, current, [()], is_counted=False)
-    allowed = {*known, *_scalars(current.content, statements)}
-    if any(found not in allowed for found in _scalars(decision.content, statements)):
+    section = rules.profile.pending_sections.get(rules.binding.binding_id)
+    allowed = {*known, *_scalars(current.content, statements, section)}
+    if any(found not in allowed for found in _scalars(decision.content, statements, section)):
         raise PathNotWritable("A retraction may not add a value that the document never had.")
     return decision
 
 
-def _scalars(content: Json, statements: Sequence[SectionUpkeep]) -> Iterator[tuple[str, bytes]]:
-    """Yield the scalars by top-level member, without what the service keeps in statements."""
+def _scalars(content: Json, statements: Sequence[SectionUpkeep], pending: str | None) -> Iterator[tuple[str, bytes]]:
+    """Yield the scalars by top-level member, without what the service keeps in statements and in questions."""
     own = {
         (*rule.place, str(index), name)
         for rule in statements
@@ -60,9 +63,28 @@ def _scalars(content: Json, statements: Sequence[SectionUpkeep]) -> Iterator[tup
         for index in range(len(entries_at(content, rule.section)))
         for name in (*kept_members(rule), rule.id_field)
     }
+    own |= {place for place in _asking(content, statements, pending)}
     for place, value in _leaves(content, ()):
         if place not in own and LACKS not in place:
             yield place[0] if place else "", canonical(value)
+
+
+def _asking(content: Json, statements: Sequence[SectionUpkeep], pending: str | None) -> Iterator[Pointer]:
+    """Yield the places of the id and the words of each question that asks about the open entry that it names."""
+    for index, item in enumerate([] if pending is None else entries_at(content, pending)):
+        rule = section_of(item, statements) if isinstance(item, dict) and CONTRADICTS in item else None
+        if pending is None or rule is None or not is_sound(item, statements):
+            continue
+        place = (*pointer(pending), str(index))
+        yield (*place, "id")
+        held = next((one for one in entries_at(content, rule.section) if _is_shown(one, item, rule)), None)
+        if held is not None and canonical(asks_about(item, held, rule)) == canonical(item):
+            yield from ((*place, name) for name in ("question", CONTRADICTS))
+            yield (*place, "choices", "0")
+
+
+def _is_shown(entry: Json, item: Json, rule: SectionUpkeep) -> bool:
+    return isinstance(entry, dict) and is_open(entry, rule) and entry.get(rule.id_field) == item[CONTRADICTS]
 
 
 def _leaves(value: Json, place: Pointer) -> Iterator[tuple[Pointer, Json]]:

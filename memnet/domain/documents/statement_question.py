@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(r"\{(old|new)\}(\.?)")
 """With the full stop behind it, which a text may end with, too."""
 QUESTION: Final = (CONTRADICTS, "question", "choices", "decides")
 """The members of a pending item that ask."""
-_SHARED = (*QUESTION, ALTERNATIVES, ALSO_PROPOSED_BY)
+OF_QUESTION: Final = (*QUESTION, ALTERNATIVES, ALSO_PROPOSED_BY)
 """The members that belong to the question and not to one of its statements."""
 
 
@@ -61,6 +61,23 @@ def proposal(
 
 def _words(entry: Entry, rule: SectionUpkeep) -> str:
     return text_of(entry.get(rule.text_field) or entry.get(statements_of(rule).value_field) or entry)
+
+
+def asks_about(question: dict[str, Any], held: Entry | None, rule: SectionUpkeep) -> dict[str, Any]:
+    """Return a question as it asks about `held`, the open entry that its statements contradict: its id, and the words.
+
+    None: nothing is open about it. Then no words are left, and so no agent asks it; its proposals still wait.
+    """
+    made = {name: value for name, value in question.items() if name not in ("question", "choices")}
+    if held is None:
+        return made
+    made[CONTRADICTS] = held.get(rule.id_field)
+    template = statements_of(rule).question
+    if template is not None:
+        said = [held, *(one["target"]["value"] for one in proposals_of(question))]
+        made["choices"] = [_words(entry, rule)[:MAX_QUOTED] for entry in said]
+        made["question"] = _worded(template, made["choices"])
+    return made
 
 
 def _asked(
@@ -141,7 +158,7 @@ def with_proposal(question: dict[str, Any], number: int, joint: dict[str, Any]) 
 
 
 def _statement(item: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in item.items() if name not in _SHARED}
+    return {name: value for name, value in item.items() if name not in OF_QUESTION}
 
 
 def with_choice(question: dict[str, Any], item: dict[str, Any]) -> dict[str, Any] | None:
@@ -159,7 +176,8 @@ def asked_again(
     """Return the question as it waits after the statement of `item` joined it; None: too many have proposed.
 
     `before`: the question until then; `template`: its words, with {old} and {new}. If another entry is open now, the
-    question is a new one: it gets the id of `item`, so that an answer to the old one applies to nothing.
+    question is a new one: it gets the id of `item`, so that an answer to the old one applies to nothing. Once the
+    tenant has to decide about a statement of it, the question is the tenant's.
     """
     known: list[Json] = [*before.get(ALSO_PROPOSED_BY, ())]
     for one in (item["proposed_by"], item["on_behalf_of"]):
@@ -168,10 +186,13 @@ def asked_again(
     if len(known) > MAX_PROPOSERS:
         return None
     made = {**question, ALSO_PROPOSED_BY: known} if known else question
-    if item[CONTRADICTS] != before[CONTRADICTS]:
+    if item.get("decides") == "tenant":
+        made = {**made, "decides": "tenant"}
+    if item[CONTRADICTS] != before[CONTRADICTS] or ("choices" in item and "choices" not in before):
         made = {**made, "id": item["id"], CONTRADICTS: item[CONTRADICTS]}
-        if "choices" in made:
-            made["choices"] = [item["choices"][0], *made["choices"][1:]]
-    if template is not None and "question" in made and made.get("choices") != before.get("choices"):
+        if "choices" in item:
+            said = [str(one.get("text", ""))[:MAX_QUOTED] for one in proposals_of(made)]
+            made["choices"] = [item["choices"][0], *said]
+    if template is not None and "choices" in made and made["choices"] != before.get("choices"):
         made = {**made, "question": _worded(template, made["choices"])}
     return made

@@ -107,7 +107,7 @@ def decide_patch(
     stated = confidence.own_statement(command)
     check_entry_evidence(before, content, rules.profile, rules.binding.binding_id, stated)
     made = pending_join.join(command, rules.profile, settled.effective, before, sent=ops)
-    pending_item.check_pending(command, rules.profile, ops, made.ops, before, content)
+    pending_item.check_pending(command, rules.profile, ops, made.whole, before, content)
     check_contradictions(rules, before, content)
     created = current is None or current.deleted
     stored_ops = [_whole(before), *_bodies(applied)] if created else _bodies(applied)
@@ -355,7 +355,8 @@ def _check_shape(content: Json, rules: WriteRules, before: Json, ops: Sequence[O
         raise _violated(violations, rules.schema, ops)
     for name, allowed in rules.profile.array_limits(rules.binding.binding_id).items():
         found = _length(content, name)
-        if found > allowed and not found < _length(before, name):
+        # An array over the limit, because the profile became stricter or another one wrote it, may stay as it is.
+        if found > allowed and not found < _length(before, name) and not _is_same(content, before, name):
             path = f"/{ROOT}/{name}"
             message = f"{path} would have {found} items, and the profile allows {allowed}."
             raise LimitExceeded(
@@ -393,6 +394,10 @@ def _param(path: str, ops: Sequence[Operation]) -> str:
 def _length(content: Json, name: str) -> int:
     section = content.get(name) if isinstance(content, dict) else None
     return len(section) if isinstance(section, list) else 0
+
+
+def _is_same(content: Json, before: Json, name: str) -> bool:
+    return isinstance(before, dict) and canonical(content[name]) == canonical(before.get(name))
 
 
 def _hash_before(current: Envelope | None) -> str:

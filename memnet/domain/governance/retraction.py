@@ -132,6 +132,10 @@ class DocumentPlan:
         """Return the key of the document."""
         return DocumentKey(scope, self.namespace, self.path)
 
+    def without_unresolved(self) -> "DocumentPlan":
+        """Return the row without the values that stayed."""
+        return replace(self, values=tuple(one for one in self.values if one.fate is not ValueFate.UNRESOLVED))
+
     def members(self) -> dict[str, Any]:
         """Return the members of the API's response."""
         shown = members_of(self, "values", "request", "undo", "is_done", "not_undone")
@@ -178,6 +182,24 @@ class RetractionPlan:
         """Replace one document's plan."""
         return replace(self, documents=(*self.documents[:index], changed, *self.documents[index + 1 :]))
 
+    def with_unresolved(self, found: Sequence[DocumentPlan]) -> "RetractionPlan":
+        """Report the values that stay after the last patch: `found` has the unresolved ones of each document."""
+        if _staying(found) == _staying(self.documents):
+            return self
+        rows = [one.without_unresolved() for one in self.documents]
+        kept = [one for one in rows if one.values or one.change_id is not None]
+        return replace(self, documents=(*kept, *found))
+
+
+def _staying(documents: Sequence[DocumentPlan]) -> Counter[tuple[str, str, bytes]]:
+    """Count the values that stay, by document and content; their pointers change with each version."""
+    return Counter(
+        (one.namespace, one.path, canonical([value.why, value.before]))
+        for one in documents
+        for value in one.values
+        if value.fate is ValueFate.UNRESOLVED
+    )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retraction:
@@ -218,6 +240,16 @@ class Retraction:
     def is_running(self) -> bool:
         """Whether a worker has something to do."""
         return self.status in RUNNING
+
+    @property
+    def may_expire(self) -> bool:
+        """Whether nothing of it is half done."""
+        return not self.is_running and self.status is not RetractionStatus.FAILED
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether retention has deleted its plan."""
+        return self.sealed is None
 
     @property
     def waits(self) -> bool:

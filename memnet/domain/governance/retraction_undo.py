@@ -132,6 +132,18 @@ def _copy(value: Json) -> Json:
     return orjson.loads(canonical(value))
 
 
+def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
+    """Return each scalar that a section has or had, as far as it is known: what a retraction may leave there."""
+    found: set[tuple[str, bytes]] = set()
+    for place, node in content.nodes():
+        section = place[0] if place else ""
+        for one in [node, *node.before()]:
+            for _, leaf in one.nodes():
+                if not leaf.children():
+                    found.add((section, canonical(leaf.plain())))
+    return frozenset(found)
+
+
 def scalars_of(content: Json) -> frozenset[tuple[str, bytes]]:
     """Return each scalar of a content by its top-level member."""
     found: set[tuple[str, bytes]] = set()

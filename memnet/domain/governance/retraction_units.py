@@ -2,23 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final
+from typing import Any
 
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import Op, Pointer, pointer_text
 from memnet.domain.core.scope import Json
+from memnet.domain.documents.difference import GONE, difference
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.history.origin import Traced
-
-
-class _Gone(Enum):
-    GONE = "gone"
-
-
-GONE: Final = _Gone.GONE
-"""What remains of a value that is removed; null is a value."""
 
 
 @dataclass(slots=True)
@@ -136,23 +128,6 @@ def _shifted(place: Pointer, gone: Sequence[Pointer]) -> Pointer:
 
 def _order(place: Pointer) -> tuple[tuple[int, str], ...]:
     return tuple((int(name), "") if name.isdecimal() else (-1, name) for name in place)
-
-
-def difference(before: Json, after: Any, place: Pointer) -> Iterator[Op]:
-    """Yield the operations that turn one value at `place` into another, objects member by member."""
-    path = pointer_text(place)
-    if after is GONE:
-        yield {"op": "remove", "path": path}
-    elif isinstance(before, dict) and isinstance(after, dict):
-        for name in sorted(before.keys() - after.keys()):
-            yield {"op": "remove", "path": pointer_text((*place, name))}
-        for name in sorted(after):
-            if name not in before:
-                yield {"op": "add", "path": pointer_text((*place, name)), "value": after[name]}
-            elif canonical(before[name]) != canonical(after[name]):
-                yield {"op": "replace", "path": pointer_text((*place, name)), "value": after[name]}
-    elif canonical(before) != canonical(after):
-        yield {"op": "replace", "path": path, "value": after}
 
 
 def _fate(unit: Unit) -> ValueFate:

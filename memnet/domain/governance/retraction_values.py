@@ -15,13 +15,19 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
+from memnet.domain.documents.difference import GONE
 from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
-from memnet.domain.documents.statement import AT, kept_members, observations_of, statements_of, thing_of, time_of
+from memnet.domain.documents.pending_item import ALSO_PROPOSED_BY
+from memnet.domain.documents.statement import kept_members, observations_of, statements_of, thing_of, time_of
 from memnet.domain.documents.statement_fold import fold
+from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
+from memnet.domain.governance.retraction_evidence import cited, items_of, joined, parts_cited
+from memnet.domain.governance.retraction_intervals import times_gone, with_member, without_beginning
+from memnet.domain.governance.retraction_joined import Joined, joins_source, part
+from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_units import (
-    GONE,
     Fits,
     TakenBack,
     Unit,
@@ -29,10 +35,12 @@ from memnet.domain.governance.retraction_units import (
     made_of,
     planned_value,
 )
-from memnet.domain.governance.source import SourceKind, parts_of
+from memnet.domain.governance.source import SourceKind
 from memnet.domain.history.origin import Origin, Traced
 
 _CITING = frozenset(POINTERS)
+PROPOSAL_EVIDENCE = "evidence"
+"""The member of a pending item with the evidence of the patch that proposed it."""
 
 
 def take_back(
@@ -45,10 +53,12 @@ def take_back(
     What may not be taken back, by `fits`, stays and is reported. The same goes for entries that name the source in
     their evidence and are older than the history that is kept.
     """
-    taking = _Taking(reach, rules)
+    taking = _Taking(reach, rules, part(content, reach, rules))
     taking.look(content, changes)
     taking.walk(content, ())
     taking.fold_statements(content)
+    taking.ask_again()
+    taking.clean_bases()
     changed = [unit for unit in taking.units if unit.is_changed]
     made = made_of(changed, taking.added)
     refusal = fits(made.ops, made.named) if made.ops else None
@@ -65,9 +75,12 @@ class _Taking:
 
     reach: Reach
     rules: Sequence[SectionUpkeep]
+    joined: Joined
     units: list[Unit] = field(default_factory=list)
     added: list[Unit] = field(default_factory=list)
     """Entries that a statement is split into."""
+    questions: list[tuple[Unit, Traced]] = field(default_factory=list)
+    """The pending items that contradict a statement."""
     unknown: list[Unit] = field(default_factory=list)
     cited: set[bytes] = field(default_factory=set)
     """What other changes cite, those of the values before included."""
@@ -79,15 +92,15 @@ class _Taking:
     def look(self, content: Traced, changes: Sequence[Origin]) -> None:
         """Note what the changes of the source cite, and what the others do."""
         for origin in filter(self.reach.withdraws, changes):
-            self.withdrawn |= _parts(origin)
+            self.withdrawn |= parts_cited(origin)
         for _, node in content.nodes():
             for one in [node, *node.before()]:
                 for _, within in one.nodes():
                     for origin in within.sources():
                         if self.reach.withdraws(origin):
-                            self.withdrawn |= _parts(origin)
+                            self.withdrawn |= parts_cited(origin)
                         elif origin.states and not self.reach.is_void(origin):
-                            self.cited |= _parts(origin)
+                            self.cited |= parts_cited(origin)
             if isinstance(node.value, dict) and node.value.keys() & _CITING:
                 self._trust(node)
 
@@ -95,7 +108,7 @@ class _Taking:
         """Evidence that an earlier retraction has left in an entry was proven then."""
         if any(one.origin.reason == Reason.RETRACTION for _, one in item.nodes()):
             plain = {name: value for name, value in item.plain().items() if name != ALSO}
-            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(_cited(plain))
+            (self.withdrawn if self.reach.source.cites(plain) else self.cited).add(cited(plain))
 
     def walk(self, node: Traced, place: Pointer) -> None:
         """Find the units below a node: elements of arrays, and scalars outside of them."""
@@ -113,6 +126,11 @@ class _Taking:
 
     def _entry(self, node: Traced, place: Pointer, rule: SectionUpkeep) -> None:
         before = node.plain()
+        if is_question(before, self.rules):
+            unit = Unit(place, before, before, node=node)
+            self.units.append(unit)
+            self.questions.append((unit, node))
+            return
         is_statement = rule.statements is not None and isinstance(node.value, dict)
         after = self._statement(node, rule) if is_statement else self._rest(node, rule)
         if not node.origin.is_known and self._rests_by_its_evidence(before, rule):
@@ -131,7 +149,7 @@ class _Taking:
     def _rest(self, node: Traced, rule: SectionUpkeep | None = None) -> Any:
         """Return what remains of a value; `rule` of an entry names the member with its evidence."""
         if not node.children():
-            return self._earlier(node) if self.reach.takes_all(node) else node.plain()
+            return self._own(node)
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             return self._earlier(node)
         if isinstance(node.value, list):
@@ -153,13 +171,21 @@ class _Taking:
                 kept[name] = remains
         return kept
 
+    def _own(self, node: Traced) -> Any:
+        """Return what remains of a scalar."""
+        if self.reach.takes_all(node):
+            return self._earlier(node)
+        if joins_source(node, self.reach):
+            return next((one.plain() for one in node.before() if not self.reach.voids(one)), node.plain())
+        return node.plain()
+
     def _is_cited(self, node: Traced, evidence: str | None) -> bool:
         """Whether an item of the entry's evidence is one that another change cites."""
         child = node.value.get(evidence) if evidence is not None else None
         if child is None:
             return False
-        kept = [item for item, nodes in _items(child) if not self._is_withdrawn(item, nodes, child)]
-        return any(_cited(item) in self.cited for item in kept)
+        kept = [item for item, nodes in items_of(child) if not self._is_withdrawn(item, nodes, child)]
+        return any(cited(item) in self.cited for item in kept)
 
     def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
@@ -167,13 +193,14 @@ class _Taking:
         An item that is not of the source counts if another change cites it: the source may have written any.
         """
         child = node.value.get(rule.evidence_field)
-        items = [] if child is None else _items(child)
+        items = [] if child is None else items_of(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
-            kept = [item for item in kept if _cited(item) in self.cited]
-            return {**node.plain(), rule.evidence_field: _joined(kept)} if kept else self._earlier(node)
+            taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
+            kept = [item for item in kept if cited(item) in self.cited - taken_over]
+            return {**node.plain(), rule.evidence_field: joined(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
-        is_of_source = all(_cited(item) in self.withdrawn for item, _ in items)
+        is_of_source = all(cited(item) in self.withdrawn for item, _ in items)
         is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
         if items and not kept and is_of_source and is_said_alone:
             # Another change may have put it: the gate gives a statement that is split a new place.
@@ -182,18 +209,17 @@ class _Taking:
         statements, until = statements_of(rule), node.value.get(statements_of(rule).until_field)
         if until is not None and statements.replaced_field not in node.value and self.reach.withdraws(until.origin):
             # Closed without a successor: it holds again, or ends when another change has closed it.
-            remains = _with(remains, statements.until_field, self._clean(until))
+            remains = with_member(remains, statements.until_field, self._clean(until))
         name = statements.from_field
         began = node.value.get(name)
         if began is not None and kept and isinstance(remains, dict) and self.reach.withdraws(began.origin):
             # An entry that the source split begins later, and the fold joins its parts again by their observations.
             earlier = self._clean(began)
             if earlier is None or time_of({name: earlier}, name) > time_of(node.plain(), name):
-                remains = _with(remains, name, earlier)
+                remains = with_member(remains, name, earlier)
         return remains
 
     def _clean(self, node: Traced) -> Json:
-        """Return the newest value before that another change has put; None if there is none."""
         return next((one.plain() for one in node.before() if not self.reach.is_void(one.origin)), None)
 
     def _is_completed(self, node: Traced, rule: SectionUpkeep) -> bool:
@@ -230,11 +256,11 @@ class _Taking:
 
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
-        items = _items(node)
+        items = items_of(node)
         kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
         if len(kept) == len(items):
             return node.plain()
-        return _joined(kept) if kept else GONE
+        return joined(kept) if kept else GONE
 
     def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
         """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
@@ -242,7 +268,7 @@ class _Taking:
             return self.reach.source.cites(item)
         leaves = [one for node in nodes for _, one in node.nodes() if not one.children()]
         before = [earlier for earlier in evidence.before() if not self.reach.voids(earlier)]
-        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in _items(earlier))
+        was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in items_of(earlier))
         return bool(leaves) and all(map(self.reach.takes_all, leaves)) and not was_there
 
     def fold_statements(self, content: Traced) -> None:
@@ -257,9 +283,51 @@ class _Taking:
                 for one in (unit.before, unit.after)
                 if isinstance(one, dict)
             }
-            gone = _times_gone(of_section.values(), rule)
+            gone = times_gone(of_section.values(), rule)
             for thing in things:
                 self._fold(thing, of_section, gone, rule)
+
+    def ask_again(self) -> None:
+        """Take the proposals of the source out of the questions; each asks about what is open then."""
+        for unit, node in self.questions:
+            rule = section_of(unit.before, self.rules)
+            assert rule is not None
+            entries = [(one.before, one.after) for one in [*self.units, *self.added] if one.place[:-1] == rule.place]
+            proposals = [self._proposal(one, rule) for one in proposals_in(node)]
+            also = self._rest(node.value[ALSO_PROPOSED_BY]) if ALSO_PROPOSED_BY in node.value else []
+            unit.after = remaining(unit.before, proposals, also if isinstance(also, list) else [], entries, rule)
+
+    def clean_bases(self) -> None:
+        """Take what is gone out of the parts of the document that pending items keep to be rebased on."""
+        gone = [unit for unit in self.units if unit.after is GONE and isinstance(unit.before, dict)]
+        for unit in self.units:
+            if isinstance(unit.after, dict) and "base" in unit.after:
+                unit.after = without_copies(unit.after, gone, self.reach.source, self.rules)
+
+    def _proposal(self, node: Traced, rule: SectionUpkeep) -> Any:
+        """Return what remains of a proposal of a question: it rests on the items of its evidence, as a statement does.
+
+        Where it comes from decides if evidence does not name the source: a question that another writer joins, or that
+        a retraction has changed, is written again.
+        """
+        target, child = node.value["target"], node.value.get(PROPOSAL_EVIDENCE)
+        items = [] if child is None else items_of(child)
+        kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
+        said = [origin for origin in target.sources() if origin.states]
+        is_of_source = any(map(self.reach.withdraws, said)) and all(map(self.reach.is_void, said))
+        if is_of_source:
+            kept = [item for item in kept if cited(item) in self.cited]
+        if not kept and (items or is_of_source):
+            return GONE
+        made = node.plain()
+        entry, evidence = target.value["value"], target.value["value"].value.get(rule.evidence_field)
+        if kept:
+            made[PROPOSAL_EVIDENCE] = joined(kept)
+        if evidence is not None:
+            remains = self._evidence(evidence)
+            value = {name: one for name, one in entry.plain().items() if name != rule.evidence_field}
+            made["target"]["value"] = value if remains is GONE else {**value, rule.evidence_field: remains}
+        return made
 
     def _relink(self, units: Collection[Unit], rule: SectionUpkeep) -> None:
         """Open the entries that entries of the source have closed; those may be gone already."""
@@ -275,10 +343,10 @@ class _Taking:
                     continue
                 if link.value not in ids and not self.reach.withdraws(link.origin):
                     continue
-                unit.after = _with(unit.after, name, None)
+                unit.after = with_member(unit.after, name, None)
                 if name == statements.replaced_field:
                     until = self._ended(unit.node.value.get(statements.until_field), link)
-                    unit.after = _with(unit.after, statements.until_field, until)
+                    unit.after = with_member(unit.after, statements.until_field, until)
 
     def _ended(self, until: Traced | None, link: Traced) -> Json:
         """Return when another change has ended an entry, without a successor, before the link was written; or None."""
@@ -289,7 +357,7 @@ class _Taking:
     def _fold(self, thing: Any, of_section: Mapping[int, Unit], gone: set[str], rule: SectionUpkeep) -> None:
         about = {slot: unit for slot, unit in of_section.items() if thing in _things(unit, rule)}
         held = {
-            slot: _without_beginning(unit.after, gone, rule)
+            slot: without_beginning(unit.after, gone, rule)
             for slot, unit in about.items()
             if isinstance(unit.after, dict) and thing_of(unit.after, rule) == thing
         }
@@ -319,69 +387,14 @@ def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
     return (rule.id_field, *(() if rule.statements is None else kept_members(rule)))
 
 
+def _id(node: Traced, rule: SectionUpkeep) -> Json:
+    own = node.value.get(rule.id_field)
+    return own.value if own is not None and isinstance(own.value, str) else None
+
+
 def _gone(unit: Unit) -> bool:
     return unit.after is GONE
 
 
 def _things(unit: Unit, rule: SectionUpkeep) -> list[Any]:
     return [thing_of(one, rule) for one in (unit.before, unit.after) if isinstance(one, dict)]
-
-
-def _without_beginning(entry: dict[str, Any], gone: set[str], rule: SectionUpkeep) -> dict[str, Any]:
-    """Return an entry whose beginning is that of its observations, if it began with one that is gone."""
-    name = statements_of(rule).from_field
-    if time_of(entry, name) not in gone or not evidence_of(entry, rule):
-        return entry
-    return {other: value for other, value in entry.items() if other != name}
-
-
-def _times_gone(units: Collection[Unit], rule: SectionUpkeep) -> set[str]:
-    """Return when the observations were made that are gone from a section."""
-    remain = {canonical(item) for unit in units if unit.after is not GONE for item in evidence_of(unit.after, rule)}
-    items = [item for unit in units for item in evidence_of(unit.before, rule) if canonical(item) not in remain]
-    return {time_of(item, AT) for item in items if isinstance(item, dict)} - {""}
-
-
-def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
-    """Return an entry with another member; None: without it."""
-    rest = {other: member for other, member in entry.items() if other != name}
-    return rest if value is None else {**rest, name: value}
-
-
-def _cited(item: Json) -> bytes:
-    """Return what an item of evidence points to."""
-    return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
-
-
-def _parts(origin: Origin) -> set[bytes]:
-    """Return what a change cites."""
-    return {_cited(part) for part in parts_of(dict(origin.evidence or {}))}
-
-
-def _joined(items: Sequence[Json]) -> Json:
-    """Return evidence of these items, of which there is at least one."""
-    own, *rest = items
-    return {**own, ALSO: rest} if rest else own
-
-
-def _items(node: Traced) -> list[tuple[Json, list[Traced]]]:
-    """Return the items of evidence, each with its nodes; one item of anything that is no object."""
-    if not isinstance(node.value, dict):
-        return [(node.plain(), [node])]
-    also = node.value.get(ALSO)
-    rest = list(also.value) if also is not None and isinstance(also.value, list) else []
-    own = {name: child for name, child in node.value.items() if not (rest and name == ALSO)}
-    first = [({name: child.plain() for name, child in own.items()}, list(own.values()))] if own else []
-    return [*first, *((child.plain(), [child]) for child in rest)]
-
-
-def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
-    """Return each scalar that a section has or had, as far as it is known: what a retraction may leave there."""
-    found: set[tuple[str, bytes]] = set()
-    for place, node in content.nodes():
-        section = place[0] if place else ""
-        for one in [node, *node.before()]:
-            for _, leaf in one.nodes():
-                if not leaf.children():
-                    found.add((section, canonical(leaf.plain())))
-    return frozenset(found)

@@ -25,9 +25,9 @@ class WaitingKind(StrEnum):
     """What waits for a person."""
 
     PENDING = "pending"
-    """A document with pending items."""
+    """A document with pending items that the tenant does not decide."""
     QUESTION = "question"
-    """A document with pending items that the tenant decides; it is marked as PENDING, too."""
+    """A document with pending items that the tenant decides."""
     CONFLICT = "conflict"
     """An open conflict."""
     FAILED_REPLAY = "failed_replay"
@@ -65,11 +65,15 @@ class WaitingMark:
         return self.began + timedelta(hours=1) + SETTLE <= now
 
 
+def kind_of(item: Mapping[str, Any]) -> WaitingKind:
+    """Return the kind under which a pending item waits: each item has one."""
+    return WaitingKind.QUESTION if item.get("decides") == TENANT else WaitingKind.PENDING
+
+
 def kinds_of(items: Iterable[Mapping[str, Any]]) -> list[WaitingKind]:
     """Return the kinds of the marks that a document with new pending items needs."""
-    found = list(items)
-    asks_tenant = any(item.get("decides") == TENANT for item in found)
-    return [*([WaitingKind.PENDING] if found else []), *([WaitingKind.QUESTION] if asks_tenant else [])]
+    found = {kind_of(item) for item in items}
+    return [kind for kind in WaitingKind if kind in found]
 
 
 def waiting_mark(scope: UserScope, kind: WaitingKind, item: str, now: datetime) -> WaitingMark:

@@ -6,6 +6,7 @@ taken out is kept in a sealed copy below the retraction, so that an undo can put
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -13,12 +14,13 @@ import orjson
 
 from memnet.domain.catalog.retention_policy import Kind
 from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.json_types import members_of, present
 from memnet.domain.core.scope import Json, UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance.source import Source, load_source
-from memnet.domain.replay.replay import Replay
+from memnet.domain.replay.replay import PatchStatus, Replay
 from memnet.domain.replay.replay_plan import ReplayPlan
 
 REGISTER = "sources"
@@ -40,7 +42,8 @@ class Fate(StrEnum):
     """It ends as `retracted` and loses its content."""
     REMOVE = "remove"
     STRIP = "strip"
-    """It loses what rests on the source, and keeps the rest: the messages of a snapshot, the entries of an event."""
+    """It loses what rests on the source, and keeps the rest: the messages of a snapshot, the entries of an event, the
+    patches of an unfinished replay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +88,31 @@ class ClosedSources:
     def __iter__(self) -> Iterator[Withdrawal]:
         return iter(self.rows)
 
-    def find(self, replay: Replay, plan: ReplayPlan | None = None) -> Withdrawal | None:
-        """Return what closes a replay: it rests on a closed source, or its plan cites one."""
-        for one in self.rows:
-            if one.source.is_of(replay) and one.source.message_ids is None:
-                return one
-            if plan is not None and any(map(one.source.cites, _cited(plan))):
-                return one
-        return None
+    def find(self, replay: Replay) -> Withdrawal | None:
+        """Return what closes a replay as a whole: all that it can teach rests on a closed source."""
+        return next((one for one in self.rows if one.source.message_ids is None and one.source.is_of(replay)), None)
+
+    def strip(self, replay: Replay, plan: ReplayPlan, now: datetime) -> tuple[Replay, ReplayPlan]:
+        """Return an unfinished replay and its plan without what cites a closed source; the same ones if nothing does.
+
+        Its patches that have no result are rejected, its conflicts are not created again, and its event is not written.
+        What it has read besides is still learnt.
+        """
+        decided = {result.index for result in replay.patches}
+        for patch in plan.patches:
+            found = self.find_cited(patch.proposal.evidence)
+            if found is None:
+                continue
+            if patch.conflict is not None:
+                replay = replay.lose(found.retraction_id, now)
+                plan = plan.change(patch.proposal.index, conflict=None)
+            if patch.proposal.index not in decided:
+                result = patch.result(PatchStatus.REJECTED, reason=ErrorCode.SOURCE_RETRACTED.value)
+                replay = replay.lose(found.retraction_id, now).decide(result, now)
+        found = None if plan.event is None else self.find_cited(_event_evidence(plan.event))
+        if found is not None:
+            replay, plan = replace(replay.lose(found.retraction_id, now), event_id=None), replace(plan, event=None)
+        return replay, plan
 
     def find_cited(self, evidence: Json) -> Withdrawal | None:
         """Return the first closed source that evidence names."""
@@ -123,11 +143,8 @@ class ClosedSources:
         return canonical({"sources": [one.members() for one in self.rows]})
 
 
-def _cited(plan: ReplayPlan) -> Iterator[Json]:
-    if plan.event is not None:
-        yield {**plan.event["evidence"], "snapshot_uri": plan.event["snapshot_uri"]}
-    for patch in plan.patches:
-        yield patch.proposal.evidence
+def _event_evidence(event: Json) -> Json:
+    return {**event["evidence"], "snapshot_uri": event["snapshot_uri"]}
 
 
 def load_closed(data: bytes) -> ClosedSources:

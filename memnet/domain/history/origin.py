@@ -14,9 +14,9 @@ from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
 
 MAX_SOURCES = 16
-"""The further sources that a node keeps: the first one and the newest ones."""
+"""The further sources that a node keeps: the first one and the newest ones, of one conversation the fewest."""
 MAX_BEFORE = 8
-"""The values before that a node keeps, the newest ones."""
+"""The values before that a node keeps: the newest ones, of one conversation the fewest."""
 _ARRANGING = frozenset({Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION, Reason.REJECTION, Reason.RETRACTION})
 """The reasons of changes that arrange or admit what other changes have said."""
 
@@ -76,6 +76,11 @@ class Origin:
         )
         return self.key == other.key or same
 
+    def shares_conversation(self, other: "Origin") -> bool:
+        """Whether both cite the same conversation."""
+        cited = (self.evidence or {}).get("conversation_id")
+        return cited is not None and cited == (other.evidence or {}).get("conversation_id")
+
     @property
     def is_confirmed(self) -> bool:
         """Whether the change was a confirmation."""
@@ -133,8 +138,18 @@ class Traced:
         for source in sources:
             known = [self.origin, *(other.origin for other in self.further)]
             if not any(source.origin.repeats(one) for one in known):
-                joint = (*self.further, source)
-                self.further = joint if len(joint) <= MAX_SOURCES else (joint[0], *joint[2:])
+                self.further = (*self.further, source)
+                if len(self.further) > MAX_SOURCES:
+                    self._forget_one()
+
+    def _forget_one(self) -> None:
+        """Leave out the oldest source but the first, of those with a conversation of another one if there are any."""
+        known = [self.origin, *(one.origin for one in self.further)]
+        again = (
+            at for at in range(1, len(self.further) - 1) if any(map(known[at + 1].shares_conversation, known[: at + 1]))
+        )
+        gone = next(again, 1)
+        self.further = (*self.further[:gone], *self.further[gone + 1 :])
 
     def before(self) -> Iterator["Traced"]:
         """Yield the values before it, the newest first, at most MAX_BEFORE."""

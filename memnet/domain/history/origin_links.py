@@ -15,8 +15,6 @@ from memnet.domain.history.origin import FurtherKind, Origin, Source, Traced, co
 MERGED = "merged"
 """The member of the evidence of upkeep with one row for each entry that others were merged into: `from`, the pointers
 of the others in the version before, and `into`, the pointer of the entry in the version after."""
-CARRIED_CHARS = 8
-"""The least length of a text that a migration moves within a document."""
 _MERGING = frozenset({Reason.COMPACTION, Reason.RETRACTION})
 """The reasons of changes that may have such rows; no client can send them."""
 
@@ -48,23 +46,7 @@ class Change:
         self._link_applied(items)
         self._link_returned()
         if self.origin.reason == Reason.ADMIN_MIGRATION:
-            self._carry()
-
-    def _carry(self) -> None:
-        """A text that a migration takes out of one place and puts into another of the same document keeps its origin.
-
-        Shorter texts, and one that several changes have put, could be another one.
-        """
-        gone: dict[str, Traced] = {}
-        several = set[str]()
-        for leaf in _texts(self.removed):
-            known = gone.setdefault(leaf.value, leaf)
-            if (known.origin.key, known.further) != (leaf.origin.key, leaf.further):
-                several.add(leaf.value)
-        for leaf in _texts(self.put):
-            moved = None if leaf.value in several else gone.get(leaf.value)
-            if moved is not None:
-                leaf.origin, leaf.further, leaf.was = moved.origin, moved.further, moved.was
+            self._keep_migrated()
 
     def _link_applied(self, items: Sequence[Traced]) -> None:
         """A patch that removes a pending item and writes what it proposes confirms it, too."""
@@ -88,12 +70,17 @@ class Change:
                 item.rest_on([Source(FurtherKind.RETURNED, origin) for origin in entry.sources()])
                 rest_on_tree(proposal, entry, FurtherKind.RETURNED)
 
+    def _keep_migrated(self) -> None:
+        """A migration gives values another name or place: one that it takes out and puts unchanged is the same value.
 
-def _texts(trees: Sequence[Traced]) -> Iterator[Traced]:
-    for tree in trees:
-        for _, node in tree.nodes():
-            if isinstance(node.value, str) and len(node.value) >= CARRIED_CHARS:
-                yield node
+        An equal number or boolean proves nothing, and is the migration's.
+        """
+        gone: dict[bytes, list[Traced]] = {}
+        for removed in self.removed:
+            for _, node in removed.nodes():
+                gone.setdefault(canonical(node.plain()), []).append(node)
+        for node in self.put:
+            _keep(node, gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +116,17 @@ def apply_merge(merge: Merge, tree: Traced) -> None:
         return
     for entry in merge.entries:
         rest_on_tree(into, entry, FurtherKind.MERGED)
+
+
+def _keep(node: Traced, gone: Mapping[bytes, list[Traced]]) -> None:
+    """Give a value, or what of it is there, the origin of an equal one in `gone`; each is used once."""
+    equal = gone.get(canonical(node.plain())) if node.value and isinstance(node.value, dict | list | str) else None
+    if equal:
+        had = copied(equal.pop(0))
+        node.value, node.origin, node.further = had.value, had.origin, had.further
+        return
+    for _, child in node.children():
+        _keep(child, gone)
 
 
 def rest_on_tree(node: Traced, other: Traced, kind: FurtherKind) -> None:

@@ -146,10 +146,18 @@ def _new(value: Json, origin: Origin, change: Change) -> Traced:
 
 
 def _bounded(old: Traced | None) -> Traced | None:
-    """Return the value before a new one; of those before it, the newest ones stay."""
-    if old is not None:
-        *_, last = [old, *old.before()][:MAX_BEFORE]
-        last.was = None
+    """Return the value before a new one, with those before it, MAX_BEFORE together: the oldest goes.
+
+    Of values in a row on one conversation the oldest goes first. So a conversation that writes again and again does not
+    hide what another one has said before.
+    """
+    if old is None:
+        return None
+    kept = [old, *old.before()]
+    if len(kept) > MAX_BEFORE:
+        again = (at for at in range(MAX_BEFORE, 0, -1) if kept[at].origin.shares_conversation(kept[at - 1].origin))
+        gone = next(again, MAX_BEFORE)
+        kept[gone - 1].was = kept[gone].was
     return old
 
 

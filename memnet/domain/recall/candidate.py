@@ -81,6 +81,8 @@ class Candidate:
     uses: int = 0
     last_used_at: str | None = None
     is_guidance: bool = False
+    is_outdated: bool = False
+    """Whether it is a question about an entry that is not open any more."""
     vector: Sequence[float] | None = None
     """Its meaning; None: not known in this recall."""
     terms: Terms = field(default=_UNREAD, compare=False, repr=False)

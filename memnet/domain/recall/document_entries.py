@@ -14,6 +14,7 @@ from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json
 from memnet.domain.documents.claim import claim_of
 from memnet.domain.documents.entry import evidence_of, is_expired, rule_of
+from memnet.domain.documents.question_choice import is_outdated
 from memnet.domain.events.event import Event
 from memnet.domain.events.kept_entries import entries_in
 from memnet.domain.history.entries import Said, closed_entries, entries_of
@@ -31,7 +32,10 @@ def entries_of_document(
     """Return the entries of a document, of every state, in the order of the document."""
     pending = rules.profile.pending_sections.get(rules.binding.binding_id)
     said = entries_of(traced(content, _UNKNOWN), [rules], [] if pending is None else [pending], actor)
-    return [_candidate(one, key, etag, rules) for one in said]
+    return [
+        replace(_candidate(one, key, etag, rules), is_outdated=is_outdated(one.value, content, _upkeep(rules)))
+        for one in said
+    ]
 
 
 def entries_of_events(events: Sequence[Event], key: DocumentKey, section: str, rules: WriteRules) -> list[Candidate]:

@@ -21,8 +21,9 @@ from memnet.domain.core.json_patch import Op, Pointer, apply, parse_patch, point
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text
 from memnet.domain.documents.array_matching import count_items
-from memnet.domain.documents.entry import covers, joins, names_messages, rule_of
+from memnet.domain.documents.entry import covers, evidence_of, joins, names_messages, rule_of
 from memnet.domain.documents.pending_item import carry
+from memnet.domain.documents.pending_join import PROPOSAL
 from memnet.domain.documents.rebase import Rebased
 from memnet.domain.documents.statement import kept_members
 from memnet.domain.replay.extraction import OutputOp, SourceDocument
@@ -269,10 +270,13 @@ def _entry(section: Pointer, proposed: ProposedEntry, target: Target, source: So
 def _waiting(made: Op, target: Target, source: Source) -> _Known | None:
     """Return where the pending section has the same content, unless the operation brings another source of it."""
     rule = _rule(made, target)
-    for at, proposed in _pending_targets(target):
+    for at, item, proposed in _pending_targets(target):
         value = proposed.get("value")
-        alike = _is_about(made, proposed) and _says_the_same(made["value"], value, rule)
-        if alike and (covers(value, made["value"], rule) or names_messages(value, source.evidence, rule)):
+        if not _is_about(made, proposed) or not _says_the_same(made["value"], value, rule):
+            continue
+        # A value without evidence of its own has that of its item.
+        covered = bool(evidence_of(value, rule)) and covers(value, made["value"], rule)
+        if covered or names_messages(value, source.evidence, rule) or names_messages(item, source.evidence, PROPOSAL):
             return _Known(at)
     return None
 
@@ -299,8 +303,8 @@ def _rule(made: Op, target: Target) -> SectionUpkeep:
     return target.rule(pointer(made["path"])[1:-1])
 
 
-def _pending_targets(target: Target) -> Iterator[tuple[str, Op]]:
-    """Yield the pending operations, rebased onto the current content, and where they are."""
+def _pending_targets(target: Target) -> Iterator[tuple[str, dict[str, Json], Op]]:
+    """Yield where the pending items are, the items, and their operations, rebased onto the current content."""
     section = (ROOT, *(target.pending or ()))
     try:
         items = [] if target.pending is None else resolve({ROOT: target.document.content}, pointer_text(section))
@@ -309,7 +313,7 @@ def _pending_targets(target: Target) -> Iterator[tuple[str, Op]]:
     for index, item in enumerate(items if isinstance(items, list) else []):
         carried = carry(item, target.document.content, target.rules) if isinstance(item, dict) else None
         if isinstance(carried, Rebased):
-            yield from ((pointer_text((*section, str(index))), op) for op in carried.ops)
+            yield from ((pointer_text((*section, str(index))), item, op) for op in carried.ops)
 
 
 def _op(verb: str, place: Pointer, value: Json) -> Op:

@@ -135,7 +135,7 @@ class Replay:
     """The extractor and its prompt (`Provenance.members`); None until there is a plan."""
     patches: Sequence[PatchResult] = ()
     retracted_by: str | None = None
-    """The retraction that took back what it rests on."""
+    """The retraction that took back what it rests on, or a part of it."""
     sealed: Json = None
     """The plan, sealed under this record's key; None until there is one."""
 
@@ -259,6 +259,10 @@ class Replay:
         """End it without its plan: a retraction took back what it rests on."""
         ended = {"status": ReplayStatus.RETRACTED, "reason": ErrorCode.SOURCE_RETRACTED.value, "sealed": None}
         return self._changed(now, **ended, retracted_by=retraction_id, due_at=None)
+
+    def lose(self, retraction_id: str, now: datetime) -> "Replay":
+        """Note that a retraction took a part of its plan; it continues with the rest."""
+        return self._changed(now, retracted_by=retraction_id)
 
     def requeue(self, now: datetime) -> "Replay":
         """Queue a failed one again; it continues where it stopped."""

@@ -151,9 +151,11 @@ def _keep_surest(editor: ContentEditor, rule: SectionUpkeep, at: str, vectors: V
             return
 
 
-def _clusters(editor: ContentEditor, rule: SectionUpkeep, vectors: Vectors | None) -> list[Cluster]:
+def _clusters(
+    editor: ContentEditor, rule: SectionUpkeep, vectors: Vectors | None, *, is_judged: bool = False
+) -> list[Cluster]:
     entries = editor.section(rule.section).entries
-    return find_clusters(entries, rule, editor.protected_entries(rule.section), vectors)
+    return find_clusters(entries, rule, editor.protected_entries(rule.section), vectors, is_judged=is_judged)
 
 
 def _take(editor: ContentEditor, rule: SectionUpkeep, stays: int, found: Absorption, kept: Json) -> bool:
@@ -178,7 +180,7 @@ def _joints(editor: ContentEditor, rule: SectionUpkeep, at: str, vectors: Vector
     if rule.consolidate is None or rule.consolidate.prompt_id is None:
         return []
     entries, found = editor.section(rule.section).entries, []
-    for cluster in _clusters(editor, rule, vectors):
+    for cluster in _clusters(editor, rule, vectors, is_judged=True):
         absorbed = absorb(entries, cluster.stays, cluster.others[: MAX_JOINED - 1], rule, at=at)
         if absorbed is not None:
             found.append(_joint(entries, rule, Cluster(cluster.stays, tuple(absorbed.closed))))

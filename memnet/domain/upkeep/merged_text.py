@@ -18,7 +18,8 @@ from memnet.domain.core.words import plain_words, stem, words
 from memnet.domain.documents.model_order import is_order
 from memnet.domain.replay.prompt_input import quoted_line
 from memnet.domain.upkeep.consolidation import Joint
-from memnet.domain.upkeep.near_statements import have_the_same_names, turning_words
+from memnet.domain.upkeep.near_statements import have_the_same_names
+from memnet.domain.upkeep.turning_words import turning_words
 
 SCHEMA_NAME: Final = "joined_statements"
 MAX_JOINTS: Final = 10

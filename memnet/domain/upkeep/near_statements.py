@@ -1,10 +1,10 @@
 """Which open statements say the same in other words, though they are about different things.
 
-Nearness of meaning is not enough: "likes tea" and "does not like tea" are near. So a statement is repeated by another
-one only if everything that it states is in the words of that one, and no word turns one of them around.
+Nearness of meaning is not enough: "likes tea" and "does not like tea" are near. So statements are compared by their
+words as well: closely where they become one without a question, and loosely where a model is asked whether they say the
+same.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import Json
-from memnet.domain.core.text import fold, names
-from memnet.domain.core.words import plain_words, stem, words
+from memnet.domain.core.text import fold, names, normalize
+from memnet.domain.core.words import STOP_WORDS, plain_words, stem, words
 from memnet.domain.documents.entry import confidence_of, is_open
 from memnet.domain.documents.statement import (
     Entry,
@@ -28,21 +28,14 @@ from memnet.domain.documents.statement import (
     thing_of,
     value_of,
 )
+from memnet.domain.upkeep.same_words import differ_in_order, meant_words, say_the_same
+from memnet.domain.upkeep.turning_words import are_opposite, turning_words, words_of
 
 MAX_COMPARED: Final = 500
 """The most statements of a section that are compared with each other, the surest ones."""
-_TURNING_WORDS: Final = """
-    no not never none nothing without cannot neither nor dont doesnt didnt isnt arent wasnt werent wont cant couldnt
-    shouldnt wouldnt hasnt havent hadnt stopped stop stops quit gave former formerly ex past once used longer anymore
-    hate hates hated avoid avoids against except but only instead rather than before after
-    nicht nie niemals kein keine keinen keinem keiner ohne aufgehört früher ehemals ehemalig mehr statt hasst hasse
-    ausser gegen aber nur vor nach
-"""
-_TURNING: Final = frozenset(_TURNING_WORDS.split())
-"""Words, without apostrophes, that turn a statement around or narrow it."""
 DECIMALS: Final = 6
-_OPPOSITES: Final = ("dis", "un", "non", "in", "im", "mis", "anti")
-_APOSTROPHE: Final = re.compile("['\N{RIGHT SINGLE QUOTATION MARK}]")
+_ARTICLES: Final = frozenset({*STOP_WORDS, "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem"})
+"""First words that are no names."""
 Array = NDArray[np.float64]
 Vectors = Mapping[str, Sequence[float]]
 """The vectors of texts, of length 1."""
@@ -57,11 +50,11 @@ class Cluster:
 
 
 def text_of_statement(entry: Entry, rule: SectionUpkeep) -> str:
-    """Return what a statement says as a text: its own, or what it is about and its value."""
-    text = entry.get(rule.text_field)
-    if isinstance(text, str) and text.strip():
+    """Return what a statement says as a text: its own, or what it is about and its value if its own says no more."""
+    statements, text = statements_of(rule), entry.get(rule.text_field)
+    value = _words_of(entry, statements.value_field)
+    if isinstance(text, str) and text.strip() and not set(plain_words(text)).issubset(plain_words(value)):
         return text
-    statements = statements_of(rule)
     return " ".join(found for name in (*statements.about, statements.value_field) if (found := _words_of(entry, name)))
 
 
@@ -73,13 +66,19 @@ def texts_to_compare(entries: Sequence[Json], rule: SectionUpkeep, protected: Co
 
 
 def find_clusters(
-    entries: Sequence[Json], rule: SectionUpkeep, protected: Collection[bytes], vectors: Vectors | None
+    entries: Sequence[Json],
+    rule: SectionUpkeep,
+    protected: Collection[bytes],
+    vectors: Vectors | None,
+    *,
+    is_judged: bool = False,
 ) -> list[Cluster]:
     """Return the clusters of a section whose rule consolidates.
 
     The surest statement takes all those near it that it repeats; of the others the surest does the same, and so on. So
     each statement is near the one that stays, and the result depends on no order of the entries. `protected` entries,
-    in canonical form, are left out. Without `vectors` the words are compared.
+    in canonical form, are left out. Without `vectors` the words are compared. `is_judged`: a model is asked whether the
+    statements of each cluster say the same.
     """
     assert rule.consolidate is not None
     found = []
@@ -94,7 +93,7 @@ def find_clusters(
                 for other in range(at + 1, len(block))
                 if other not in taken
                 and near[at, other] >= rule.consolidate.above
-                and repeats(entries[stays], entries[block[other]], rule)
+                and repeats(entries[stays], entries[block[other]], rule, is_judged=is_judged)
             ]
             if others:
                 taken |= set(others)
@@ -102,33 +101,43 @@ def find_clusters(
     return found
 
 
-def repeats(kept: Entry, other: Entry, rule: SectionUpkeep) -> bool:
-    """Whether a statement says everything that another one does, about something else."""
+def repeats(kept: Entry, other: Entry, rule: SectionUpkeep, *, is_judged: bool = False) -> bool:
+    """Whether a statement says everything that another one does, about something else.
+
+    `is_judged`: whether it is worth asking a model. Otherwise their texts must have the same words.
+    """
     if thing_of(kept, rule) == thing_of(other, rule) or not confirmed_by(other, rule) <= confirmed_by(kept, rule):
         return False
     if _other_members(kept, rule) != _other_members(other, rule):
         return False
     said, repeated = _said(kept, rule), _said(other, rule)
-    if _TURNING.intersection(said) != _TURNING.intersection(repeated) or _are_opposite(said, repeated):
+    if turning_words(said) != turning_words(repeated) or are_opposite(said, repeated):
         return False
     texts = text_of_statement(kept, rule), text_of_statement(other, rule)
-    return _states(kept, other, said, rule) and have_the_same_names(*texts)
+    if not _states(kept, other, said, rule):
+        return False
+    return may_say_the_same(*texts) if is_judged else say_the_same(*texts)
 
 
-def turning_words(text: str) -> frozenset[str]:
-    """Return the words of a text that turn it around or narrow it, such as "not"."""
-    return _TURNING.intersection(plain_words(_APOSTROPHE.sub("", text)))
+def may_say_the_same(one: str, other: str) -> bool:
+    """Whether two texts that are near are worth asking a model about."""
+    return have_the_same_names(one, other) and not differ_in_order(one, other)
 
 
 def have_the_same_names(one: str, other: str) -> bool:
-    """Whether every name and number in one of two texts occurs in the other one."""
-    return _names(one).issubset(fold(other)) and _names(other).issubset(fold(one))
+    """Whether two texts have the same numbers and signs, and every name in one of them occurs in the other."""
+    return _marks(one) == _marks(other) and _names(one).issubset(fold(other)) and _names(other).issubset(fold(one))
+
+
+def _marks(text: str) -> frozenset[str]:
+    """Return the words of a text that are not of letters alone, such as "12", "-5", "5%" and "€"."""
+    return frozenset(word for word in normalize(text).split() if not word.isalpha())
 
 
 def _names(text: str) -> frozenset[str]:
-    """Return the names and numbers in a text, word by word; a name at the start of a sentence is not seen as one."""
+    """Return the names in a text, word by word; the first word is one unless it is common."""
     found = {word for name in names(text) for word in fold(name)}
-    return frozenset(found | {word for word in fold(text) if any(character.isdigit() for character in word)})
+    return frozenset(found | ({*fold(text)[:1]} - _ARTICLES if text[:1].isupper() else set()))
 
 
 def surest_first(entry: Entry, rule: SectionUpkeep) -> tuple[float, int, str]:
@@ -173,7 +182,7 @@ def _nearness(texts: Sequence[str], vectors: Vectors | None) -> Array:
         rows = np.array([np.asarray(vectors[text], dtype=np.float64) for text in texts])
         cosines: Array = np.round(np.einsum("ik,jk->ij", rows, rows), DECIMALS)
         return cosines
-    known = [frozenset(words(text)) for text in texts]
+    known = [frozenset(map(stem, meant_words(text))) for text in texts]
     shares = [[len(one & other) / (len(one | other) or 1) for other in known] for one in known]
     return np.array(shares, dtype=np.float64)
 
@@ -193,11 +202,11 @@ def _other_members(entry: Entry, rule: SectionUpkeep) -> bytes:
     return canonical({name: value for name, value in entry.items() if name not in left_out and value is not None})
 
 
-def _said(entry: Entry, rule: SectionUpkeep) -> list[str]:
-    """Return all words of a statement: of its text, of what it is about, and of its value."""
+def _said(entry: Entry, rule: SectionUpkeep) -> str:
+    """Return all that a statement says: its text, what it is about, and its value."""
     statements = statements_of(rule)
     parts = [text_of_statement(entry, rule), *(_words_of(entry, name) for name in statements.about)]
-    return plain_words(_APOSTROPHE.sub("", " ".join([*parts, _words_of(entry, statements.value_field)])))
+    return " ".join([*parts, _words_of(entry, statements.value_field)])
 
 
 def _words_of(entry: Entry, name: str) -> str:
@@ -205,23 +214,12 @@ def _words_of(entry: Entry, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _are_opposite(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether a word of one is that of the other with a prefix that denies it: "likes" and "dislikes"."""
-    return any(
-        word.startswith(prefix) and stem(word.removeprefix(prefix)) in known and stem(word) not in known
-        for said, theirs in ((one, other), (other, one))
-        for known in [set(map(stem, theirs))]
-        for word in said
-        for prefix in _OPPOSITES
-    )
-
-
-def _states(kept: Entry, other: Entry, said: Sequence[str], rule: SectionUpkeep) -> bool:
-    """Whether all words and numbers of the other one's value are among those of the one that is kept."""
+def _states(kept: Entry, other: Entry, said: str, rule: SectionUpkeep) -> bool:
+    """Whether all words and numbers of the other one's value are among those of the one that is kept, `said`."""
     value = statements_of(rule).value_field
     stated = other.get(value)
     if not isinstance(stated, str):
         return value_of(kept, rule) == value_of(other, rule)
-    known = set(map(stem, said))
+    known = set(map(stem, words_of(said)))
     wanted = words(stated) or [stem(word) for word in plain_words(stated)]
     return isinstance(kept.get(value), str) and all(word in known for word in wanted)

@@ -30,8 +30,8 @@ from memnet.domain.documents.write_decision import Decision
 from memnet.domain.governance.retraction import DocumentPlan, DocumentRequest, ValueFate, Why
 from memnet.domain.governance.retraction_origins import sources_of
 from memnet.domain.governance.retraction_reach import Reach
-from memnet.domain.governance.retraction_undo import restore, scalars_of
-from memnet.domain.governance.retraction_values import known_values, take_back
+from memnet.domain.governance.retraction_undo import known_values, restore, scalars_of
+from memnet.domain.governance.retraction_values import take_back
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.domain.history.origin import Origin, Traced
 from memnet.domain.history.origin_links import MERGED
@@ -182,6 +182,8 @@ def _change(
             return Why.READ_ONLY
         return gate.refusal(_trial(key, current, gate, ops), current, named)
 
+    # Before the plan: it parts what consolidation has joined.
+    origins = dump_origins(content)
     taken = take_back(content, reach, _sections(key, catalog), fits, changes)
     plan = DocumentPlan(
         namespace=key.namespace,
@@ -197,7 +199,7 @@ def _change(
         taken.ops,
         taken.named,
         gate,
-        origins=dump_origins(content),
+        origins=origins,
         sources=sources_of(content, taken.ops, reach),
         merged=taken.merged,
     )
@@ -229,10 +231,16 @@ async def find_undo(key: DocumentKey, plan: DocumentPlan, service: Service) -> D
 
 
 def _gate(key: DocumentKey, current: Envelope, known: Known, catalog: Catalog) -> Gate | None:
-    """Return the gate of the first profile, by id, that may write the document, best in its schema version."""
+    """Return the gate of the profile that wrote the document last, or of the first one, by id, that may write it.
+
+    Those that have its schema version come first.
+    """
     writing = [rules for rules in catalog.covering(key) if rules.binding.write_mode != "read_only"]
     of_version = [rules for rules in writing if rules.at(current.schema_id, current.schema_version) is not None]
-    rules = next(iter([*of_version, *writing]), None)
+    newest = current.commit.outbox[-1] if current.commit.outbox else {}
+    named = (newest.get("profile_id"), newest.get("binding_id"))
+    last = [rules for rules in of_version if (rules.profile.profile_id, rules.binding.binding_id) == named]
+    rules = next(iter([*last, *of_version, *writing]), None)
     return None if rules is None else Gate(rules, _sections(key, catalog), known)
 
 

@@ -19,7 +19,7 @@ from memnet.domain.governance.retraction import (
     ValueFate,
     retraction_key,
 )
-from memnet.domain.governance.retraction_reach import RESTORES, citation
+from memnet.domain.governance.retraction_reach import RESTORES, Reach, citation
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.domain.governance.withdrawn import Withdrawal
 from memnet.operations.governance.legal_holds import holds_covering
@@ -32,8 +32,9 @@ from memnet.operations.governance.retraction_documents import (
     send,
 )
 from memnet.operations.governance.withdrawn_items import apply_item, find_replays, plan_items, undo_item
-from memnet.operations.replay.closed_sources import close_source, open_source
+from memnet.operations.replay.closed_sources import close_source, open_source, read_closed_sources
 from memnet.operations.replay.jobs import unmark_job
+from memnet.operations.replay.resume_retraction import resume_retraction
 from memnet.operations.replay.retraction_record import (
     LoadedRetraction,
     load_retraction,
@@ -142,10 +143,18 @@ async def _apply(loaded: LoadedRetraction, service: Service) -> LoadedRetraction
     for index, document in enumerate(loaded.plan.documents):
         if not document.is_done:
             loaded = await _settle(loaded, index, taking, service)
+    return await _take_rest(loaded, reach, taking, service)
+
+
+async def _take_rest(loaded: LoadedRetraction, reach: Reach, taking: Find, service: Service) -> LoadedRetraction:
+    """Look at all documents until nothing is left to take, and report what stays."""
     for _ in range(MAX_SCANS):
-        found = [one for one in await find_documents(scope, reach, service) if one.ops]
+        seen = await find_documents(loaded.retraction.scope, reach, service)
+        found = [one for one in seen if one.ops]
         if not found:
-            break
+            # Also what has come to stay since the plan.
+            plan = loaded.plan.with_unresolved([replace(one.plan, is_done=True) for one in seen])
+            return loaded if plan is loaded.plan else await write_plan(loaded, plan, service)
         # Written since the plan. A second patch of a document has a row of its own, so that an undo brings both back.
         for one in found:
             documents = (*loaded.plan.documents, one.plan)
@@ -168,6 +177,9 @@ async def _undo(loaded: LoadedRetraction, service: Service) -> LoadedRetraction:
     await open_source(scope, withdrawal.retraction_id, service)
     for item in reversed(loaded.plan.items):
         await undo_item(scope, item, withdrawal, service)
+    for other in await read_closed_sources(scope, service.records):
+        # What has come back can rest on the source of another retraction, too.
+        await resume_retraction(scope, other.retraction_id, service)
     return loaded
 
 

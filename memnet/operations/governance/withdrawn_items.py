@@ -8,15 +8,17 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import StoredEvent
 from memnet.domain.governance.source import Source, SourceKind
-from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal, WithdrawnKind
+from memnet.domain.governance.withdrawn import ClosedSources, Fate, PlannedItem, Withdrawal, WithdrawnKind
 from memnet.domain.governance.withdrawn_entries import strip_entries
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
+from memnet.domain.replay import replay_plan
 from memnet.domain.replay.replay import Replay, ReplayStatus
 from memnet.domain.replay.replay_plan import event_id_of
 from memnet.domain.replay.snapshot import Snapshot, conversation_part, replay_id_of, snapshot_key
@@ -26,7 +28,7 @@ from memnet.operations.replay import withdrawn_jobs
 from memnet.operations.replay.taking import unseal_snapshot
 from memnet.paging import bounded, pages, rows
 from memnet.service import Service
-from memnet.stores import read_events
+from memnet.stores import KeyRing, read_events
 
 PAGE = 500
 
@@ -38,7 +40,7 @@ async def plan_items(scope: UserScope, source: Source, service: Service) -> list
     HistoryCorrupt, VaultUnavailable, Unavailable.
     """
     found = await _find(scope, source, service)
-    planned = [PlannedItem(WithdrawnKind.REPLAY, name, Fate.CLOSE) for name in sorted(found.closed)]
+    planned = [PlannedItem(WithdrawnKind.REPLAY, name, found.replays[name]) for name in sorted(found.replays)]
     planned += await _conflicts(scope, source, found.whole, service)
     fates = {key.name: fate for key, fate in found.snapshots.items()}
     planned += [PlannedItem(WithdrawnKind.SNAPSHOT, name, fates[name]) for name in sorted(fates)]
@@ -87,9 +89,9 @@ async def undo_item(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal,
 
 @dataclass(frozen=True, slots=True)
 class _Replays:
-    """The replays that are closed, those of them that rest on the source as a whole, and the fates of snapshots."""
+    """The fates of replays, those of them that rest on the source as a whole, and the fates of snapshots."""
 
-    closed: Collection[str]
+    replays: Mapping[str, Fate]
     whole: Collection[str]
     snapshots: Mapping[ItemKey, Fate]
 
@@ -122,19 +124,41 @@ async def _find(scope: UserScope, source: Source, service: Service) -> _Replays:
     own = {name for name, one in found.items() if source.is_of(one, listed.get(name, ()))}
     # A replay that has taken one of these turns has read it.
     takers = {name for name, one in found.items() if not own.isdisjoint(one.covers)}
-    closed = {name for name in own | takers if found[name].status is not ReplayStatus.RETRACTED}
-    if source.kind is SourceKind.ACTOR:
+    if source.message_ids is None:
+        taken = await _closed({name: found[name] for name in own | takers}, own, source, service)
+        if source.kind is not SourceKind.ACTOR:
+            return _Replays(taken, own, dict.fromkeys(said, Fate.REMOVE))
         keys = [snapshot_key(scope, found[name].conversation_id, found[name].snapshot_id) for name in own]
         stored = zip(keys, await bounded(service.records.read, keys), strict=True)
-        return _Replays(closed, own, {key: Fate.REMOVE for key, blob in stored if blob is not None})
-    if source.message_ids is None:
-        return _Replays(closed, own, dict.fromkeys(said, Fate.REMOVE))
+        return _Replays(taken, own, {key: Fate.REMOVE for key, blob in stored if blob is not None})
     fates = {}
     for key in said:
         ids = set(listed[replay_id_of(key)])
         if not ids.isdisjoint(source.message_ids):
             fates[key] = Fate.REMOVE if ids.issubset(source.message_ids) else Fate.STRIP
-    return _Replays(closed, (), fates)
+    gone = {replay_id_of(key) for key, fate in fates.items() if fate is Fate.REMOVE}
+    return _Replays(await _closed({name: found[name] for name in own | takers}, gone, source, service), (), fates)
+
+
+async def _closed(
+    found: Mapping[str, Replay], whole: Collection[str], source: Source, service: Service
+) -> dict[str, Fate]:
+    """Return the fates of replays that have read something of the source; `whole`: those that read nothing else.
+
+    One that can still write what it has read besides stays open, and loses the part of its plan that cites the source.
+    """
+    fates, sources = {}, ClosedSources((Withdrawal("", source),))
+    for name, replay in found.items():
+        if replay.status is ReplayStatus.RETRACTED:
+            continue
+        if name in whole or replay.status in (ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL):
+            fates[name] = Fate.CLOSE
+        elif replay.sealed is not None:
+            plaintext = await KeyRing(service.vault).unseal(replay.key, canonical(replay.sealed))
+            plan = replay_plan.load(replay.scope, plaintext)
+            if sources.strip(replay, plan, service.clock.now())[0] is not replay:
+                fates[name] = Fate.STRIP
+    return fates
 
 
 def _message_ids(snapshot: Snapshot | None) -> Sequence[str]:

@@ -19,7 +19,7 @@ from memnet.domain.core.scope import Json, StorageETag
 from memnet.domain.documents.rebase import Rebased
 from memnet.domain.events.event import Event
 from memnet.domain.governance.waiting import WaitingKind
-from memnet.domain.governance.withdrawn import Withdrawal
+from memnet.domain.governance.withdrawn import ClosedSources, Withdrawal
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay import replay_plan
 from memnet.domain.replay.conflict import conflict_id
@@ -157,12 +157,12 @@ async def _continue(job: Job, service: Service, *, starts: bool) -> Replay:
         return await _retract(replay, tag, withdrawal, service)
     loaded = await _plan(replay, tag, service)
     if loaded.replay is not replay:
-        # A source that was closed while a model extracted.
+        # A source that was closed while a model extracted, or the model itself.
         closed = await read_closed_sources(job.scope, service.records)
-    withdrawal = closed.find(loaded.replay, loaded.plan)
-    if withdrawal is not None:
-        return await _retract(loaded.replay, loaded.tag, withdrawal, service)
-    return await _apply(loaded, service)
+        withdrawal = closed.find(loaded.replay)
+        if withdrawal is not None:
+            return await _retract(loaded.replay, loaded.tag, withdrawal, service)
+    return await _apply(await _strip(loaded, closed, service), service)
 
 
 async def _retract(replay: Replay, tag: StorageETag, withdrawal: Withdrawal, service: Service) -> Replay:
@@ -171,6 +171,15 @@ async def _retract(replay: Replay, tag: StorageETag, withdrawal: Withdrawal, ser
     replay = replay.retract(withdrawal.retraction_id, service.clock.now())
     await _write(replay, tag, service)
     return replay
+
+
+async def _strip(loaded: _LoadedReplay, closed: ClosedSources, service: Service) -> _LoadedReplay:
+    """Take from the plan what cites a closed source; at the end of the replay its retraction looks for it again."""
+    replay, plan = closed.strip(loaded.replay, loaded.plan, service.clock.now())
+    if replay is loaded.replay:
+        return loaded
+    replay = replace(replay, sealed=await _sealed(replay, plan, service))
+    return _LoadedReplay(replay, plan, await _write(replay, loaded.tag, service))
 
 
 async def _apply(loaded: _LoadedReplay, service: Service) -> Replay:

@@ -11,12 +11,15 @@ from memnet.operations.replay.retraction_record import load_retraction, write_re
 from memnet.paging import retry_conflicts
 from memnet.service import Service
 
+APPLIED = frozenset({RetractionStatus.APPLYING, RetractionStatus.APPLIED, RetractionStatus.PARTIAL})
+
 
 async def resume_retraction(scope: UserScope, retraction_id: str, service: Service) -> None:
     """Mark the job, write the record, and send the job, in this order.
 
-    A retraction that does not exist, or has not been applied, stays unchanged. A worker checks for a legal hold before
-    it applies anything. Raises HistoryCorrupt, DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable.
+    A worker that is applying it begins again, because its record has changed. A retraction that does not exist, has not
+    been applied, or was undone stays unchanged. A worker checks for a legal hold before it applies anything. Raises
+    HistoryCorrupt, DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable.
     """
     job = Job(JobKind.RETRACTION, scope.tenant_id, scope.user_id, retraction_id)
 
@@ -25,7 +28,7 @@ async def resume_retraction(scope: UserScope, retraction_id: str, service: Servi
             loaded = await load_retraction(job, service)
         except RetractionNotFound:
             return None
-        if loaded.retraction.status not in (RetractionStatus.APPLIED, RetractionStatus.PARTIAL):
+        if loaded.retraction.status not in APPLIED:
             return None
         await service.marks.mark(job)
         again = loaded.retraction.begin(RetractionStatus.APPLYING, service.worker_principal, service.clock.now())

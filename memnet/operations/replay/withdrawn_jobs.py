@@ -1,28 +1,41 @@
 """Close the replays and remove the conflicts that rest on a withdrawn source, and put them back."""
 
+from dataclasses import replace
+
+import orjson
+
 from memnet.domain.catalog.retention_policy import Kind
-from memnet.domain.core.scope import UserScope
+from memnet.domain.core.canonical_json import canonical
+from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.governance.waiting import WaitingKind
-from memnet.domain.governance.withdrawn import PlannedItem, Withdrawal
+from memnet.domain.governance.withdrawn import ClosedSources, Fate, PlannedItem, Withdrawal
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
+from memnet.domain.replay import replay_plan
 from memnet.domain.replay.conflict import ConflictStatus, conflict_key
-from memnet.domain.replay.replay import ReplayStatus, replay_key
+from memnet.domain.replay.replay import Replay, ReplayStatus, replay_key
 from memnet.operations.replay.jobs import send_job, unmark_job
 from memnet.operations.replay.withdrawn_copies import keep_copy, read_copy
 from memnet.paging import retry_conflicts
 from memnet.ports import StoreConflict
 from memnet.service import Service
+from memnet.stores import KeyRing
 
 
 async def close_replay(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> None:
-    """End a replay as retracted. The next conditional write of a worker that runs it is refused, so it stops."""
+    """End a replay as retracted, or, with the fate `strip`, take from its plan what cites the source.
+
+    The next conditional write of a worker that runs it is refused, so it stops, or continues with the rest.
+    """
 
     async def close() -> None:
         stored = await service.records.read(replay_key(scope, item.name))
         if stored is None:
             return
         replay = replays.load(stored.data)
+        if item.fate is Fate.STRIP and replay.status not in (ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL):
+            await _strip(replay, withdrawal, stored.storage_etag, service)
+            return
         if replay.status is not ReplayStatus.RETRACTED:
             named, since = replay.profile_id, replay.updated_at
             await keep_copy(
@@ -33,6 +46,17 @@ async def close_replay(scope: UserScope, item: PlannedItem, withdrawal: Withdraw
         await unmark_job(replay.job, service)
 
     await retry_conflicts(close)
+
+
+async def _strip(replay: Replay, withdrawal: Withdrawal, tag: StorageETag, service: Service) -> None:
+    if replay.sealed is None:
+        return
+    plaintext = await KeyRing(service.vault).unseal(replay.key, canonical(replay.sealed))
+    plan = replay_plan.load(replay.scope, plaintext)
+    left, plan = ClosedSources((withdrawal,)).strip(replay, plan, service.clock.now())
+    if left is not replay:
+        sealed = orjson.loads(await KeyRing(service.vault).seal(replay.key, plan.dump()))
+        await service.records.write(replay.key, replays.dump(replace(left, sealed=sealed)), replaces=tag)
 
 
 async def reopen_replay(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> bool:

@@ -1,6 +1,5 @@
 """List what waits for a person across the users of a tenant, from marks alone."""
 
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,20 +17,19 @@ from memnet.domain.documents.confirmation import waiting
 from memnet.domain.governance import erasure as erasures
 from memnet.domain.governance import retraction as retractions
 from memnet.domain.governance.retraction import retraction_key
-from memnet.domain.governance.waiting import TENANT, WaitingKind, WaitingMark, waiting_in
+from memnet.domain.governance.waiting import WaitingKind, WaitingMark, kind_of, waiting_in
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.conflict import ConflictStatus, conflict_key
 from memnet.domain.replay.replay import ReplayStatus, replay_key
 from memnet.operations.replay.jobs import find_due_job
+from memnet.operations.service.marked import look_at_marked
 from memnet.paging import bounded
 from memnet.ports import Page
 from memnet.service import Service
 
 PAGE = 25
 """The users that one request looks at; each costs one listing, and one read for each of its items."""
-MARKS = 100
-"""The marks of a user that one request looks at."""
 RUNNING = "running"
 SOURCES = (*WaitingKind, RUNNING)
 """The lists behind the list, in their order: the marks of each kind, then the running erasures."""
@@ -39,7 +37,7 @@ SOURCES = (*WaitingKind, RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """An item that waits: how many things in it, and since when. 0: its mark stays, and nothing is reported."""
+    """What waits in an item: how many things, and since when."""
 
     count: int
     since: str
@@ -89,20 +87,12 @@ async def _row(source: str, service: Service, scope: UserScope) -> dict[str, Any
     if source == RUNNING:
         return await _running(scope, service)
     kind = WaitingKind(source)
-    page = await service.waiting.list(scope, kind, limit=MARKS)
-    marks = defaultdict[str, list[WaitingMark]](list)
-    for mark in page.items:
-        marks[mark.item].append(mark)
-    now = service.clock.now()
-    found = await bounded(partial(_look, service), [of_item[0] for of_item in marks.values()])
-    # A settled mark is not needed if its item does not wait, or has an older mark.
-    spare = [one for of_item, item in zip(marks.values(), found, strict=True) for one in of_item[item is not None :]]
-    await service.waiting.remove([mark for mark in spare if mark.is_settled(now)])
-    waits = [item for item in found if item is not None and item.count]
-    if not waits:
+    found = await look_at_marked(scope, kind, lambda mark: LOOKS[mark.kind](mark, service), service)
+    if not found.waits:
         return None
-    row: dict[str, Any] = {"kind": kind.value, "user_id": scope.user_id, "since": min(item.since for item in waits)}
-    row |= {"count": sum(item.count for item in waits), "complete": page.next_cursor is None}
+    since = min(item.since for item in found.waits)
+    row: dict[str, Any] = {"kind": kind.value, "user_id": scope.user_id, "since": since}
+    row |= {"count": sum(item.count for item in found.waits), "complete": found.is_complete}
     return row | ({"status": "partial"} if kind is WaitingKind.ERASURE else {})
 
 
@@ -117,16 +107,8 @@ async def _running(scope: UserScope, service: Service) -> dict[str, Any] | None:
     return row | {"count": 1, "complete": True, "status": "running"}
 
 
-async def _look(service: Service, mark: WaitingMark) -> Open | None:
-    """Look whether the item of a mark waits. Raises Unavailable."""
-    try:
-        return await LOOKS[mark.kind](mark, service)
-    except HistoryCorrupt:
-        return Open(0, "")
-
-
-async def _pending(mark: WaitingMark, service: Service, decides: str | None = None) -> Open | None:
-    """Look for pending items; `decides`: only for those that it decides."""
+async def _pending(mark: WaitingMark, service: Service) -> Open | None:
+    """Look for the pending items of the mark's kind."""
     namespace, _, path = mark.item.partition("/")
     key = DocumentKey(mark.scope, namespace, path)
     stored = await service.documents.get(key)
@@ -134,7 +116,7 @@ async def _pending(mark: WaitingMark, service: Service, decides: str | None = No
     if current is None or current.deleted:
         return None
     items = [one.item for one in waiting(service.catalog, key, current.content)]
-    found = [item.get("proposed_at") for item in items if decides in (None, item.get("decides"))]
+    found = [item.get("proposed_at") for item in items if kind_of(item) is mark.kind]
     times = [at for at in found if isinstance(at, str)]
     return Open(len(found), min(times, default=to_text(mark.began))) if found else None
 
@@ -178,7 +160,7 @@ async def _retraction(mark: WaitingMark, service: Service) -> Open | None:
 LOOKS: Mapping[WaitingKind, Callable[[WaitingMark, Service], Awaitable[Open | None]]] = MappingProxyType(
     {
         WaitingKind.PENDING: _pending,
-        WaitingKind.QUESTION: partial(_pending, decides=TENANT),
+        WaitingKind.QUESTION: _pending,
         WaitingKind.CONFLICT: _conflict,
         WaitingKind.FAILED_REPLAY: _failed_replay,
         WaitingKind.ERASURE: _withheld,

@@ -45,6 +45,9 @@ def test_the_oldest_is_asked_first_and_equal_ones_by_their_ids() -> None:
         {"decides": None},
         {"question": None},
         {"choices": None},
+        {"proposed_at": 7},
+        {"question": ["which"]},
+        {"id": 7},
     ],
 )
 def test_no_other_item_asks_the_user(members: dict[str, Any]) -> None:
@@ -74,3 +77,12 @@ def test_a_binding_without_a_pending_section_has_no_items() -> None:
     content = {"waiting": [item("a", 1)]}
     assert pending_items(RULES.profile, "b", content) == [("b", content["waiting"][0])]
     assert pending_items(RULES.profile, "another", content) == []
+
+
+def test_a_question_about_an_entry_that_is_closed_is_not_asked() -> None:
+    memory = Statements(RULES)
+    memory.say("Lisbon", at=3)
+    memory.say("Berlin", at=9)
+    (entry,) = memory.content["facts"]
+    entry["valid_until"] = "2026-02-01T00:00:00.000000Z"
+    assert clarification(RULES.profile, pending_items(RULES.profile, "b", memory.content)) is None

@@ -207,6 +207,8 @@ def test_content_over_a_limit_may_only_shrink() -> None:
         refused(LimitExceeded, rules, op("replace", "/content/a", value=value), on=long)
     many = {"q": [1, 2, 3, 4]}
     assert draft(rules, patch_command(op("remove", "/content/q/0")), many).content == {"q": [2, 3, 4]}
+    beside, by_number = {**many, "a": "x"}, small_rules(compaction_rules={"b": {"max_q": 2}})
+    assert draft(by_number, patch_command(op("replace", "/content/a", value="y")), beside).content == {**many, "a": "y"}
     details = refused(LimitExceeded, rules, op("replace", "/content/q/0", value=9), on=many)
     assert details == {"limit": "max_q", "allowed": 2, "found": 4, "path": "/content/q"}
 

@@ -13,7 +13,7 @@ from memnet.domain.documents.entry import evidence_of
 from memnet.domain.documents.retraction_gate import decide_retraction
 from memnet.domain.documents.statement import contradictions
 from memnet.domain.governance.retraction import ValueFate, Why
-from memnet.domain.governance.retraction_values import known_values
+from memnet.domain.governance.retraction_undo import known_values
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.domain.history.origin_table import dump_origins
 from tests.domain.retraction_document import Recorded, op

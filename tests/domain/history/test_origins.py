@@ -255,26 +255,6 @@ def test_what_a_retraction_puts_back_has_the_origins_that_it_had() -> None:
     assert at(live, "/notes/0").origin.sequence == 4
 
 
-def test_a_text_that_a_migration_moves_within_the_document_keeps_its_origin() -> None:
-    before = {"likes": "Short answers.", "name": "Ada", "facts": ["Lives in Bern.", "Leads a team."]}
-    made = origins_of(
-        record(2, op("replace", "/likes", "Long answers."), evidence={"conversation_id": "c1"}),
-        record(3, op("add", "/copies", ["Lives in Bern."]), evidence={"conversation_id": "c2"}),
-        content=before,
-    )
-    after = {"profile": {"display_name": "Ada", "home": "Lives in Bern."}, "preferences": ["Long answers."]}
-    after["team"] = "Leads a team."
-    records = [record(4, op("replace", "", after), reason=reason) for reason in ("admin_migration", "live_update")]
-    other = copy.deepcopy(made)
-    made.take(records[0])
-    other.take(records[1])
-    places = ("/preferences/0", "/team", "/profile/home", "/profile/display_name")
-    # Two changes had put the home, and the name is short.
-    assert [at(made, place).origin.sequence for place in places] == [2, 1, 4, 4]
-    assert [earlier.value for earlier in at(made, "/preferences/0").before()] == ["Short answers."]
-    assert [at(other, place).origin.sequence for place in places] == [4, 4, 4, 4]
-
-
 def test_the_further_sources_and_the_values_before_are_bounded() -> None:
     made = origins_of(record(2, op("add", "/box/a", "A."), op("add", "/box/b", "0")))
     for number in range(3, 103):
@@ -308,3 +288,42 @@ def test_a_copied_value_rests_on_who_wrote_it_and_names_who_copied_it() -> None:
     node = at(made, "/box/b")
     assert (node.origin.sequence, [one.sequence for one in node.sources()]) == (2, [2])
     assert [(source.kind, source.origin.sequence) for source in node.further] == [("copied", 3)]
+
+
+def test_a_migration_keeps_the_origins_of_what_it_gives_another_place() -> None:
+    said = record(2, op("add", "/facts/-", {"id": "f1", "text": "A."}), evidence={"conversation_id": "c1"})
+    named = record(3, op("add", "/box/name", "Ada"), op("add", "/box/age", 7), evidence={"conversation_id": "c2"})
+    content = {"people": [{"id": "f1", "text": "A."}], "box": {"owner": {"called": "Ada"}, "years": 7, "kind": "old"}}
+    moves = [
+        *(op("remove", place) for place in ("/facts", "/notes", "/box/name", "/box/age")),
+        op("add", "/people", content["people"]),
+        op("replace", "/box", content["box"]),
+    ]
+    for ops in ([op("replace", "", content)], moves):
+        made = origins_of(said, named, record(4, *ops, reason="admin_migration"))
+        found = {path: at(made, path).origin.sequence for path in ("/people/0", "/people/0/text", "/box/owner/called")}
+        assert found == {"/people/0": 2, "/people/0/text": 2, "/box/owner/called": 3}
+        # It made the object and the text that were not there; that an equal number is the same one is not known.
+        assert [at(made, path).origin.sequence for path in ("/box/owner", "/box/kind", "/box/years")] == [4, 4, 4]
+        live = origins_of(said, named, record(4, *ops))
+        assert at(live, "/people/0").origin.sequence == 4
+
+
+def test_a_conversation_that_writes_again_and_again_does_not_hide_what_another_one_said() -> None:
+    made = origins_of(
+        record(2, op("add", "/box/a", "A."), op("add", "/box/b", "clean"), evidence={"conversation_id": "good"}),
+        record(3, op("replace", "/box/a", "A."), evidence={"conversation_id": "better"}),
+    )
+    for number in range(4, 104):
+        again = op("replace", "/box/a", "A."), op("replace", "/box/b", str(number))
+        made.take(record(number, *again, evidence={"conversation_id": "bad", "message_ids": [f"m{number}"]}))
+    said = [source.origin.sequence for source in at(made, "/box/a").further]
+    assert (len(said), said[0], said[-1]) == (MAX_SOURCES, 3, 103)
+    before = [earlier.value for earlier in at(made, "/box/b").before()]
+    assert (len(before), before[0], before[-1]) == (MAX_BEFORE, "102", "clean")
+    # The first further source is kept in any case; a later one of another conversation is, too.
+    made.take(record(104, op("replace", "/box/a", "A."), evidence={"conversation_id": "late"}))
+    for number in range(105, 130):
+        evidence = {"conversation_id": "bad", "message_ids": [f"m{number}"]}
+        made.take(record(number, op("replace", "/box/a", "A."), evidence=evidence))
+    assert {3, 104} <= {source.origin.sequence for source in at(made, "/box/a").further}

@@ -49,6 +49,9 @@ def saying(*patches: Any, **members: Any) -> ScriptedModels:
     return ScriptedModels([answer(*patches, **members)])
 
 
+MAPS = add("/preferences/-", "Wants maps")
+
+
 async def dies_at(step: str, world: World, job: Job) -> None:
     """Replay until a call fails."""
 
@@ -238,3 +241,15 @@ async def unanswered(work: Awaitable[Any]) -> None:
 
 async def pass_on(name: str, call: Call) -> Any:
     return await call()
+
+
+async def test_a_text_that_waits_takes_the_evidence_of_each_conversation_that_says_it() -> None:
+    """A text without members has the evidence of its pending item."""
+    world = World(models=saying(proposed("user_dynamic", "user_dynamic.json", MAPS, confidence=0.6)))
+    statuses: list[PatchStatus] = []
+    for conversation_id in ("c1", "c2", "c2"):
+        job = await world.store(f"s{len(statuses)}", conversation_id=conversation_id)
+        statuses += [patch.status for patch in (await world.replay(job)).patches]
+    (item,) = (await world.content(DYNAMIC))["pending_confirmations"]
+    assert [one["conversation_id"] for one in [item["evidence"], *item["evidence"]["also"]]] == ["c1", "c2"]
+    assert statuses == [PatchStatus.REDIRECTED, PatchStatus.REDIRECTED, PatchStatus.UNCHANGED]

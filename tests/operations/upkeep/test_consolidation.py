@@ -156,7 +156,7 @@ async def test_beside_live_writers_nothing_is_lost() -> None:
 
 async def test_near_is_by_meaning_where_there_are_embeddings() -> None:
     world = ConsolidationWorld(catalog_with(above=0.85), embedder=(embedder := TopicEmbedder()))
-    await world.know(says(0, "Home is Lisbon."), says(2, "His flat is in Lisbon."), says(1, "Always in Lisbon."))
+    await world.know(says(0, "He lives in Lisbon."), says(2, "He resides in Lisbon."), says(1, "In Lisbon he lives."))
     await world.consolidate()
     assert await world.open() == ["s002", "s001"]
     assert len(embedder.embedded) == 3

@@ -13,8 +13,8 @@ from memnet.domain.core.scope import Actor, DocumentKey, UserScope
 from memnet.domain.documents.commands import ConfirmPending, IfAbsent, IfExists, PatchDocument
 from memnet.domain.governance.waiting import SETTLE, WAITING, WaitingKind
 from memnet.operations.documents.pending import confirm_pending
-from memnet.operations.documents.tenant_pending import TenantQuestion, list_tenant_pending
 from memnet.operations.documents.write import patch_document
+from memnet.operations.service.tenant_pending import TenantQuestion, list_tenant_pending
 from memnet.service import Service
 from tests.domain.samples import CATALOG
 from tests.operations.documents.test_statement_race import lives_in

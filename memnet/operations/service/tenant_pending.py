@@ -1,24 +1,21 @@
 """List the questions that a tenant decides, across its users: found by their marks, never by listing users."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, ETag, Json, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.confirmation import Waiting, waiting
 from memnet.domain.documents.question_choice import Shown, shown_in
-from memnet.domain.governance.waiting import TENANT, WaitingKind, WaitingMark
+from memnet.domain.governance.waiting import WaitingKind, WaitingMark, kind_of
+from memnet.operations.service.marked import look_at_marked
 from memnet.paging import bounded
 from memnet.ports import Page
 from memnet.service import Service
 
 PAGE = 25
 """The users that one page looks at: each costs one listing, and one read for each of its marked documents."""
-MARKS = 100
-"""The marks of a user that one page looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +44,21 @@ async def list_tenant_pending(
 
 
 async def _of_user(service: Service, scope: UserScope) -> Sequence[TenantQuestion]:
-    marks = await service.waiting.list(scope, WaitingKind.QUESTION, limit=MARKS)
-    by_document = defaultdict[str, list[WaitingMark]](list)
-    for mark in marks.items:
-        by_document[mark.item].append(mark)
-    found = [await _of_document(scope, name, service) for name in by_document]
-    now = service.clock.now()
-    answered = [mark for name, rows in zip(by_document, found, strict=True) if not rows for mark in by_document[name]]
-    await service.waiting.remove([mark for mark in answered if mark.is_settled(now)])
-    return [question for of_document in found for question in of_document]
+    found = await look_at_marked(scope, WaitingKind.QUESTION, partial(_of_document, service), service)
+    return [question for of_document in found.waits for question in of_document]
 
 
-async def _of_document(scope: UserScope, name: str, service: Service) -> Sequence[TenantQuestion]:
-    """Return the questions of a document; none if it is gone or cannot be read."""
-    namespace, _, path = name.partition("/")
-    key = DocumentKey(scope, namespace, path)
+async def _of_document(service: Service, mark: WaitingMark) -> Sequence[TenantQuestion] | None:
+    """Return the questions of a marked document; None if there are none. Raises HistoryCorrupt."""
+    namespace, _, path = mark.item.partition("/")
+    key = DocumentKey(mark.scope, namespace, path)
     stored = await service.documents.get(key)
-    try:
-        current = envelope.load(stored.data) if stored else None
-    except HistoryCorrupt:
-        return []
+    current = envelope.load(stored.data) if stored else None
     if current is None or current.deleted:
-        return []
+        return None
     content, etag = current.content, current.commit.etag
-    items = [one for one in waiting(service.catalog, key, content) if one.item.get("decides") == TENANT]
-    return [TenantQuestion(key, etag, one, _shown(one.item, key, content, service)) for one in items]
+    items = [one for one in waiting(service.catalog, key, content) if kind_of(one.item) is WaitingKind.QUESTION]
+    return [TenantQuestion(key, etag, one, _shown(one.item, key, content, service)) for one in items] or None
 
 
 def _shown(item: dict[str, Json], key: DocumentKey, content: Json, service: Service) -> Shown | None:
