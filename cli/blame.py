@@ -10,8 +10,8 @@ from cli.options import user_options
 from cli.output import count
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import MalformedRequest
-from memnet.domain.core.json_patch import pointer
+from memnet.domain.core.errors import MalformedRequest, PatchMalformed
+from memnet.domain.core.json_patch import Pointer, pointer
 from memnet.domain.core.scope import DocumentKey, UserScope
 from memnet.domain.history.blame import row_of
 from memnet.operations.history.get_blame import get_blame
@@ -33,11 +33,12 @@ def blame(scope: UserScope, document: str, place: str, as_of: str | None, as_jso
     or the value does not exist, or if the history is broken.
     """
 
+    namespace, _, path = document.partition("/")
+    if not path:
+        raise click.BadParameter("The document must have a namespace and a path: NAMESPACE/PATH.")
+
     async def read(service: Service) -> Sequence[Any]:
-        namespace, _, path = document.partition("/")
-        key, segments = DocumentKey(scope, namespace, path), pointer(place)
-        if segments[:1] != (ROOT,):
-            raise MalformedRequest("The pointer must begin with /content.", param="pointer")
+        key, segments = DocumentKey(scope, namespace, path), _segments(place)
         found, cursor = list[Any](), None
         while True:
             page = await get_blame(key, segments[1:], service, as_of=as_of, limit=PAGE, cursor=cursor)
@@ -51,6 +52,16 @@ def blame(scope: UserScope, document: str, place: str, as_of: str | None, as_jso
         click.echo(canonical(row).decode() if as_json else "\n".join(_lines(row)))
     if not as_json:
         click.echo(count(len(rows), "value"))
+
+
+def _segments(place: str) -> Pointer:
+    try:
+        segments = pointer(place)
+    except PatchMalformed:
+        segments = ()
+    if segments[:1] != (ROOT,):
+        raise MalformedRequest("The pointer must be a JSON Pointer in the document, such as /content/notes/0.")
+    return segments
 
 
 def _lines(row: Mapping[str, Any]) -> Iterator[str]:

@@ -36,7 +36,8 @@ def run(operation: Callable[[Service], Awaitable[T]]) -> T:
         raise click.ClickException(str(error)) from error
     except MemnetError as error:
         details = "".join(f", {name}: {value}" for name, value in error.details.items())
-        raise click.ClickException(f"{error.code}: {error.message}{details}") from error
+        message = error.message.rstrip(".") if details else error.message
+        raise click.ClickException(f"{error.code}: {message}{details}") from error
 
 
 async def _run(operation: Callable[[Service], Awaitable[T]], found: Settings) -> T:

@@ -7,10 +7,11 @@ import time
 from typing import Any
 
 from local.bench import subject
-from local.bench.figures import figures
+from local.bench.figures import figures, ratio
 from local.bench.plan import TYPICAL_CHARS, Plan
 from local.bench.session import Session, progress
 from local.bench.worker import WorkerFailed
+from memnet.domain.documents.audit_segments import MAX_RECORDS
 
 USER, BYSTANDER = "long-history", "bystander"
 COUNT_BLOBS_AT = 1_000
@@ -30,18 +31,24 @@ def remember(session: Session, plan: Plan) -> dict[str, Any]:
     seconds = time.perf_counter() - started
     progress("getting earlier versions")
     places = {"early": len(changes) // 100, "middle": len(changes) // 2, "late": len(changes) - 10}
+    # A version near the end of a segment is read from almost all of its records.
+    full = {"slowest": len(changes) // MAX_RECORDS * MAX_RECORDS - 8}
     moments = {
         f"{place} by {kind}": changes[number][kind]
         for place, number in places.items()
         for kind in ("change_id", "time")
     }
-    found = session.service.ask("as_of", user=USER, moments=moments, rounds=plan.as_of_rounds, bystander=BYSTANDER)
+    blamed = {f"blame {place}": changes[number]["change_id"] for place, number in (places | full).items()}
+    asked = {"moments": moments, "blamed": blamed, "rounds": plan.as_of_rounds, "bystander": BYSTANDER}
+    found = session.service.ask("as_of", user=USER, **asked)
+    growth = {call: figures(session.measure(call, [USER], 1, 100)[0]) for call in ("get", "patch")}
     return {
         "changes": plan.history,
         "changes_per_second": round(plan.history / seconds, 1),
         "audit_blobs": blobs,
         "ms": {name: figures(seconds) for name, seconds in found.items()},
-        "growth": {call: figures(session.measure(call, [USER], 1, 100)[0]) for call in ("get", "patch")},
+        "growth": growth,
+        "blame_to_get": {name: ratio(figures(found[name]), growth["get"]) for name in blamed},
         "verify": _verify(session),
     }
 

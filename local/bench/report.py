@@ -90,7 +90,9 @@ def _show_increments(found: Mapping[str, Any], console: Console) -> None:
 def _show_history(found: Mapping[str, Any], console: Console) -> None:
     table = Table("GET", "ms, p50 / p95", title=f"A document with {found['changes']:,} changes")
     for name, ms in found["ms"].items():
-        table.add_row(name if name.startswith("bystander") else f"as_of {name}", pair(ms))
+        table.add_row(name if name.startswith(("bystander", "blame")) else f"as_of {name}", pair(ms))
+    for name, ratios in found["blame_to_get"].items():
+        table.add_row(f"{name} : GET of the current version", pair(ratios))
     for call, ms in found["growth"].items():
         table.add_row(f"{call} of the current version", pair(ms))
     console.print(table)

@@ -67,8 +67,12 @@ class ServiceSide:
                 changes.append({"change_id": answer["change_id"], "time": datetime.now(UTC).isoformat()})
         return changes
 
-    async def as_of(self, user: str, moments: dict[str, str], rounds: int, bystander: str) -> dict[str, Any]:
-        """Get the user's first document at each of `moments` in turn; return the seconds by moment.
+    async def as_of(
+        self, user: str, moments: dict[str, str], blamed: dict[str, str], rounds: int, bystander: str
+    ) -> dict[str, Any]:
+        """Get the user's first document at each of `moments` in turn, and its blame at each of `blamed`.
+
+        Return the seconds by their names.
 
         Meanwhile another connection gets the document of `bystander`, with short pauses; "bystander" has its seconds,
         and "bystander alone" those of before.
@@ -76,13 +80,18 @@ class ServiceSide:
         async with self._connections(2) as (connection, other):
             url = subject.document_url(user, subject.BINDINGS[0])
             get = self._call("get", other)
-            found: dict[str, list[float]] = {name: [] for name in moments}
+            blame = url.replace("/documents/", "/blame/", 1)
+            found: dict[str, list[float]] = {name: [] for name in (*moments, *blamed)}
             found["bystander alone"] = await timed(get, [bystander], 200, BYSTANDER_PAUSE)
             watching = asyncio.create_task(_watch(get, bystander))
             for _ in range(rounds):
                 for name, moment in moments.items():
                     started = perf_counter()
                     await connection.call("GET", f"{url}?as_of={quote(moment, safe='')}", expect=200)
+                    found[name].append(perf_counter() - started)
+                for name, moment in blamed.items():
+                    started = perf_counter()
+                    await connection.call("GET", f"{blame}?as_of={quote(moment, safe='')}", expect=200)
                     found[name].append(perf_counter() - started)
             watching.cancel()
             found["bystander"] = await watching

@@ -35,13 +35,21 @@ def test_the_values_are_printed_as_the_api_returns_them(memnet: Memnet) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        ((DOCUMENT, "--pointer", "/content/nothing"), "VALUE_NOT_FOUND"),
+        ((DOCUMENT, "--pointer", "/content/nothing"), "no value at this pointer, pointer: /content/nothing"),
         (("user/none.json",), "DOCUMENT_NOT_FOUND"),
         ((DOCUMENT, "--pointer", "/updated_by"), "MALFORMED_REQUEST"),
-        (("no-path",), "INVALID_IDENTIFIER"),
+        ((DOCUMENT, "--pointer", "/content/~2"), "MALFORMED_REQUEST"),
+        ((DOCUMENT, "--as-of", "yesterday"), "MALFORMED_REQUEST: as_of must be"),
     ],
 )
 def test_what_is_not_there_exits_with_1(memnet: Memnet, arguments: tuple[str, ...], code: str) -> None:
     result = memnet("audit", "blame", *OF_USER, *arguments)
     assert result.exit_code == 1
     assert code in result.stderr
+
+
+@pytest.mark.usefixtures("history")
+def test_a_document_without_a_path_is_refused(memnet: Memnet) -> None:
+    result = memnet("audit", "blame", *OF_USER, "no-path")
+    assert result.exit_code == 2
+    assert "must have a namespace and a path" in result.stderr

@@ -94,6 +94,7 @@ def _shown(comparisons: object) -> str:
             "audit_blobs": {1000: {"jsonl": 4, "json": 3}},
             "ms": {"early by time": figures([0.01])},
             "growth": {"get": figures([0.001])},
+            "blame_to_get": {"blame early": {"p50": 12.0, "p95": 14.0}},
             "verify": {"seconds": 1.0, "storage_calls": {"GET": 25}},
         },
     }
@@ -101,6 +102,7 @@ def _shown(comparisons: object) -> str:
     report.show(summary, Console(width=250, file=output))
     shown = output.getvalue()
     assert "0 lost" in shown
+    assert "blame early : GET of the current version" in shown
     assert "Audit blobs after 1,000 changes: 7 (3 .json, 4 .jsonl)." in shown
     return shown
 
@@ -141,7 +143,9 @@ def test_the_whole_bench_runs_and_writes_its_numbers(
     assert set(history["ms"]) == {
         *(f"{place} by {kind}" for place in ("early", "middle", "late") for kind in ("change_id", "time")),
         *("bystander", "bystander alone"),
+        *(f"blame {place}" for place in ("early", "middle", "late", "slowest")),
     }
+    assert history["blame_to_get"].keys() == {name for name in history["ms"] if name.startswith("blame")}
     assert history["verify"]["storage_calls"]["GET"] > 0
     assert "ratio" in capfd.readouterr().out
 

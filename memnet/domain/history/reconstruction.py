@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import HistoryCorrupt, VersionNotFound
+from memnet.domain.core.errors import HistoryCorrupt, MalformedRequest, VersionNotFound
 from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import DocumentKey
 from memnet.domain.core.timestamps import from_text, to_text
@@ -46,7 +46,11 @@ def parse_moment(as_of: str, current: Envelope) -> Moment:
         if doc_id != current.doc_id or not 1 <= int(number) <= current.commit.sequence:
             raise VersionNotFound()
         return int(number)
-    return to_text(from_text(as_of))
+    try:
+        return to_text(from_text(as_of))
+    except MalformedRequest as error:
+        message = "as_of must be an RFC 3339 date-time such as 2026-02-14T20:00:00Z, or a change_id."
+        raise MalformedRequest(message, param="as_of") from error
 
 
 class VersionAt:

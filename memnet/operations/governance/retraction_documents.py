@@ -182,6 +182,8 @@ def _change(
             return Why.READ_ONLY
         return gate.refusal(_trial(key, current, gate, ops), current, named)
 
+    # Before the plan: it parts what consolidation has joined.
+    origins = dump_origins(content)
     taken = take_back(content, reach, _sections(key, catalog), fits, changes)
     plan = DocumentPlan(
         namespace=key.namespace,
@@ -197,7 +199,7 @@ def _change(
         taken.ops,
         taken.named,
         gate,
-        origins=dump_origins(content),
+        origins=origins,
         sources=sources_of(content, taken.ops, reach),
         merged=taken.merged,
     )

@@ -15,6 +15,7 @@ from memnet.operations.documents.write import patch_document
 from memnet.operations.governance.retractions import (
     apply_retraction,
     get_retraction,
+    list_retractions,
     plan_retraction,
     undo_retraction,
 )
@@ -74,6 +75,10 @@ async def undo(world: Retracting, retraction: Retraction) -> list[str]:
     """Undo it, and return what could not be undone."""
     await undo_retraction(ONE, retraction.retraction_id, world.service, actor=ADMIN)
     await world.run(retraction.retraction_id)
+    # What has come back can rest on another closed source: its retraction is applied again.
+    for other in (await list_retractions(ONE, world.service, limit=10, cursor=None)).items:
+        if other.is_running:
+            await world.run(other.retraction_id)
     view = await get_retraction(ONE, retraction.retraction_id, world.service)
     return [text for document in view.plan.documents for text in document.not_undone]
 

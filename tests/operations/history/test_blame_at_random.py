@@ -178,7 +178,8 @@ class Walk:
             (row,) = (await self.asked(("preferences", str(index)), page.version.change_id)).rows
         except VersionNotFound:
             return
-        expected, value = [], row.node.value
+        expected: list[str] = []
+        value = row.node.value
         while value in self.replaced and len(expected) < 8:
             value = self.replaced[value]
             expected.append(value)
