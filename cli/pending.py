@@ -97,7 +97,7 @@ def confirm(
         key=_document(scope, document),
         actor=Actor(actor, OPERATOR),
         precondition=IfExists(),
-        idempotency_key=f"cli-confirm-{pending_id}",
+        idempotency_key=f"cli-confirm-{pending_id}-{take}-{choice}",
         pending_id=pending_id,
         confidence=confidence,
         evidence={name: member for name, member in evidence.items() if member} or None,

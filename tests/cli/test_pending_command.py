@@ -3,7 +3,8 @@
 from typing import Any
 
 from memnet.domain.core.access import Reason
-from memnet.domain.documents.commands import IfAbsent, PatchDocument
+from memnet.domain.core.scope import DocumentKey
+from memnet.domain.documents.commands import IfAbsent, IfExists, PatchDocument
 from memnet.operations.documents.read import get_document
 from memnet.operations.documents.write import patch_document
 from memnet.service import Service
@@ -70,3 +71,43 @@ def test_invalid_arguments_are_a_usage_error(memnet: Memnet, storage: Settings) 
         assert (result.exit_code, message in result.stderr) == (2, True), result.output
     missing = memnet("pending", "reject", "p", *WHERE, "--actor", "ops")
     assert (missing.exit_code, "DOCUMENT_NOT_FOUND" in missing.stderr) == (1, True)
+
+
+def _asks(towns: tuple[str, ...], number: int) -> PatchDocument:
+    said = f"c{number}"
+    sure = 0.3 if number else 0.9
+    value = {"subject": "user", "attribute": "lives in", "value": towns[number], "text": f"Lives in {towns[number]}."}
+    value |= {"confidence": sure, "evidence": {"conversation_id": said}}
+    return PatchDocument(
+        key=DocumentKey(DYNAMIC.scope, "user", "personal.json"),
+        actor=ACTOR,
+        precondition=IfExists() if number else IfAbsent(),
+        idempotency_key=said,
+        profile_id="personal-memory-v1",
+        binding_id="personal",
+        ops=[{"op": "add", "path": "/content/facts/-", "value": value}],
+        reason=Reason.LIVE_UPDATE,
+        evidence={"conversation_id": said},
+        confidence=sure,
+    )
+
+
+def test_a_question_is_answered(memnet: Memnet, storage: Settings) -> None:
+    async def ask(services: Service) -> None:
+        for number in range(3):
+            await patch_document(_asks(("Lisbon", "Berlin", "Porto"), number), services)
+
+    on(storage, ask)
+    pending_id = memnet("pending", "list", *OF_USER).stdout.split()[0]
+    given = (*OF_USER, "--document", "user/personal.json", "--confidence", "0.9", "--conversation", "c9")
+    own = memnet("pending", "confirm", pending_id, *given, "--actor", "svc-a", "--take", "existing")
+    assert (own.exit_code, "PROPOSER_CANNOT_CONFIRM" in own.stderr) == (1, True)
+    wrong = memnet("pending", "confirm", pending_id, *given, "--actor", "ops", "--choice", "3")
+    assert (wrong.exit_code, "The choice must be from 1 to 2" in wrong.stderr) == (1, True), wrong.output
+    both = ("--actor", "ops", "--take", "both", "--choice", "2", "--apart", "in summer")
+    for _ in range(2):
+        done = memnet("pending", "confirm", pending_id, *given, *both)
+        assert (done.exit_code, done.stdout[:19]) == (0, "confirmed: change 4"), done.output
+    other = memnet("pending", "confirm", pending_id, *given, "--actor", "ops", "--take", "existing")
+    assert (other.exit_code, "The question was answered before" in other.stderr) == (1, True), other.output
+    assert memnet("pending", "list", *OF_USER).stdout == "0 pending items\n"

@@ -1,4 +1,4 @@
-"""The items of evidence of an entry, and where each comes from."""
+"""The items of evidence, and what they point to."""
 
 from collections.abc import Sequence
 

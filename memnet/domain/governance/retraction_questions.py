@@ -3,14 +3,17 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.difference import GONE
-from memnet.domain.documents.entry import is_open
+from memnet.domain.documents.entry import entries_at, evidence_of, is_open
 from memnet.domain.documents.pending_item import ALSO_PROPOSED_BY, ALTERNATIVES, proposals_of
 from memnet.domain.documents.statement import Entry, thing_of
 from memnet.domain.documents.statement_question import CONTRADICTS, OF_QUESTION, asks_about, is_sound
+from memnet.domain.governance.retraction_units import Unit
+from memnet.domain.governance.source import Source
 from memnet.domain.history.origin import Traced
 
 _ID_CHARS: Final = 32
@@ -63,6 +66,31 @@ def remaining(
     keeps_choices = GONE not in proposals[: len(kept)] and made[CONTRADICTS] == question[CONTRADICTS]
     ids = [question["id"], made[CONTRADICTS], *(one["id"] for one in kept)]
     return {**made, "id": question["id"] if keeps_choices else sha256_hex(canonical(ids))[:_ID_CHARS]}
+
+
+def without_copies(item: dict[str, Any], gone: Sequence[Unit], source: Source, rules: Sequence[SectionUpkeep]) -> Json:
+    """Return a pending item, and its alternatives, whose bases copy no entry of the source.
+
+    A base keeps the entries that could be confused with the one that is added: those that are `gone`, and those whose
+    evidence names the source alone. An operation on an entry that exists needs its base as it is.
+    """
+    made = dict(item)
+    if isinstance(item.get(ALTERNATIVES), list):
+        others = [one for one in item[ALTERNATIVES] if isinstance(one, dict)]
+        made[ALTERNATIVES] = [without_copies(one, gone, source, rules) for one in others]
+    target, base = item.get("target"), item.get("base")
+    path = target.get("path") if isinstance(target, dict) and target.get("op") == "add" else None
+    rule = next((one for one in rules if len(one.place) == 1 and path == f"/{ROOT}{one.section}/-"), None)
+    if rule is None or not isinstance(base, dict) or rule.place[0] not in base:
+        return made
+    ids = [_id(unit.before, rule) for unit in gone if unit.place[:-1] == rule.place]
+
+    def is_copy(entry: Json) -> bool:
+        items = evidence_of(entry, rule) if isinstance(entry, dict) else []
+        return (bool(items) and all(map(source.cites, items))) or (_id(entry, rule) or GONE) in ids
+
+    kept = [entry for entry in entries_at(base, rule.section) if not is_copy(entry)]
+    return {**made, "base": {**base, rule.place[0]: kept}}
 
 
 def _own(proposal: dict[str, Any]) -> dict[str, Any]:

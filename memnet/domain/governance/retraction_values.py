@@ -24,7 +24,7 @@ from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.governance.retraction_evidence import cited, items_of, joined
 from memnet.domain.governance.retraction_joined import Joined, joins_source, part
-from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining
+from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_units import (
     Fits,
@@ -35,24 +35,29 @@ from memnet.domain.governance.retraction_units import (
     planned_value,
 )
 from memnet.domain.governance.source import SourceKind, parts_of
-from memnet.domain.history.origin import Traced
+from memnet.domain.history.origin import Origin, Traced
 
 _CITING = frozenset(POINTERS)
 PROPOSAL_EVIDENCE = "evidence"
 """The member of a pending item with the evidence of the patch that proposed it."""
 
 
-def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits) -> TakenBack:
+def take_back(
+    content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits, changes: Sequence[Origin] = ()
+) -> TakenBack:
     """Return what happens to the values of a document whose tree is `content`; `rules` are those of its sections.
+
+    `changes` are those that are kept, also those of which no value is left.
 
     What may not be taken back, by `fits`, stays and is reported. The same goes for entries that name the source in
     their evidence and are older than the history that is kept.
     """
     taking = _Taking(reach, rules, part(content, reach, rules))
-    taking.look(content)
+    taking.look(content, changes)
     taking.walk(content, ())
     taking.fold_statements(content)
     taking.ask_again()
+    taking.clean_bases()
     changed = [unit for unit in taking.units if unit.is_changed]
     made = made_of(changed, taking.added)
     refusal = fits(made.ops, made.named) if made.ops else None
@@ -80,18 +85,21 @@ class _Taking:
     """What other changes cite, those of the values before included."""
     withdrawn: set[bytes] = field(default_factory=set)
     """What the changes of the source cite."""
+    same: set[int] = field(default_factory=set)
+    """The nodes, by identity, whose value before is the same: they stay, and come from where that one does."""
 
-    def look(self, content: Traced) -> None:
+    def look(self, content: Traced, changes: Sequence[Origin]) -> None:
         """Note what the changes of the source cite, and what the others do."""
+        for origin in filter(self.reach.withdraws, changes):
+            self.withdrawn |= _parts(origin)
         for _, node in content.nodes():
             for one in [node, *node.before()]:
                 for _, within in one.nodes():
                     for origin in within.sources():
-                        parts = {cited(part) for part in parts_of(dict(origin.evidence or {}))}
                         if self.reach.withdraws(origin):
-                            self.withdrawn |= parts
-                        elif origin.states:
-                            self.cited |= parts
+                            self.withdrawn |= _parts(origin)
+                        elif origin.states and not self.reach.is_void(origin):
+                            self.cited |= _parts(origin)
             if isinstance(node.value, dict) and node.value.keys() & _CITING:
                 self._trust(node)
 
@@ -108,12 +116,12 @@ class _Taking:
             for index, child in node.children():
                 self._entry(child, (*place, index), rule_of(place, self.rules))
         elif place and node.children() and self.reach.takes_all(node) and not self.reach.is_stated(node):
-            self.units.append(Unit(place, node.plain(), self._earlier(node)))
+            self.units.append(Unit(place, node.plain(), self._earlier(node), put_back=self._put_back(node)))
         elif isinstance(node.value, dict):
             for name, child in node.children():
                 self.walk(child, (*place, name))
         else:
-            self.units.append(Unit(place, node.value, self._rest(node)))
+            self.units.append(Unit(place, node.value, self._rest(node), put_back=self._put_back(node)))
 
     def _entry(self, node: Traced, place: Pointer, rule: SectionUpkeep) -> None:
         before = node.plain()
@@ -128,7 +136,7 @@ class _Taking:
             # Only its evidence says so, which a client may have written: not enough to remove it.
             after = before
             self.unknown.append(Unit(place, before, after))
-        unit = Unit(place, before, after, node=node)
+        unit = Unit(place, before, after, node=node, put_back=self._put_back(node))
         is_of_source = self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule))
         unit.is_rewritten = is_statement and is_of_source and after is not GONE
         self.units.append(unit)
@@ -212,7 +220,7 @@ class _Taking:
 
     def _clean(self, node: Traced) -> Json:
         """Return the newest value before that another change has put; None if there is none."""
-        return next((one.plain() for one in node.before() if not self.reach.withdraws(one.origin)), None)
+        return next((one.plain() for one in node.before() if not self.reach.is_void(one.origin)), None)
 
     def _is_completed(self, node: Traced, rule: SectionUpkeep) -> bool:
         """Whether another change has stated a member of an entry that exists."""
@@ -232,9 +240,19 @@ class _Taking:
     def _earlier(self, node: Traced) -> Any:
         """Return the newest value before that another change has stated; GONE if there is none."""
         for earlier in node.before():
-            if not self.reach.takes_all(earlier):
-                return self._rest(earlier)
+            if not self.reach.voids(earlier):
+                remains = self._rest(earlier)
+                if remains is not GONE and canonical(remains) == canonical(node.plain()):
+                    self.same.add(id(node))
+                return remains
         return GONE
+
+    def _put_back(self, node: Traced) -> tuple[Pointer, ...]:
+        """Return the pointers, below a unit, of what is put back as it is."""
+        if id(node) in self.same:
+            return ((),)
+        children = node.children() if isinstance(node.value, dict) else ()
+        return tuple((name, *place) for name, child in children for place in self._put_back(child))
 
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
@@ -249,7 +267,7 @@ class _Taking:
         if self.reach.source.kind is not SourceKind.ACTOR:
             return self.reach.source.cites(item)
         leaves = [one for node in nodes for _, one in node.nodes() if not one.children()]
-        before = [earlier for earlier in evidence.before() if not self.reach.takes_all(earlier)]
+        before = [earlier for earlier in evidence.before() if not self.reach.voids(earlier)]
         was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in items_of(earlier))
         return bool(leaves) and all(map(self.reach.takes_all, leaves)) and not was_there
 
@@ -274,11 +292,17 @@ class _Taking:
         for unit, node in self.questions:
             rule = section_of(unit.before, self.rules)
             assert rule is not None
-            of_section = [one for one in [*self.units, *self.added] if one.place[:-1] == rule.place]
+            entries = [(one.before, one.after) for one in [*self.units, *self.added] if one.place[:-1] == rule.place]
             proposals = [self._proposal(one, rule) for one in proposals_in(node)]
             also = self._rest(node.value[ALSO_PROPOSED_BY]) if ALSO_PROPOSED_BY in node.value else []
-            entries = [(one.before, one.after) for one in of_section]
             unit.after = remaining(unit.before, proposals, also if isinstance(also, list) else [], entries, rule)
+
+    def clean_bases(self) -> None:
+        """Take what is gone out of the parts of the document that pending items keep to be rebased on."""
+        gone = [unit for unit in self.units if unit.after is GONE and isinstance(unit.before, dict)]
+        for unit in self.units:
+            if isinstance(unit.after, dict) and "base" in unit.after:
+                unit.after = without_copies(unit.after, gone, self.reach.source, self.rules)
 
     def _proposal(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a proposal of a question: it rests on the items of its evidence, as a statement does.
@@ -326,7 +350,7 @@ class _Taking:
 
     def _ended(self, until: Traced | None, link: Traced) -> Json:
         """Return when another change has ended an entry, without a successor, before the link was written; or None."""
-        clean = [one for one in until.before() if not self.reach.withdraws(one.origin)] if until is not None else []
+        clean = [one for one in until.before() if not self.reach.is_void(one.origin)] if until is not None else []
         is_ended = bool(clean) and clean[0].origin.key < link.origin.key and self._clean(link) is None
         return clean[0].plain() if is_ended else None
 
@@ -395,3 +419,8 @@ def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
     """Return an entry with another member; None: without it."""
     rest = {other: member for other, member in entry.items() if other != name}
     return rest if value is None else {**rest, name: value}
+
+
+def _parts(origin: Origin) -> set[bytes]:
+    """Return what a change cites."""
+    return {cited(one) for one in parts_of(dict(origin.evidence or {}))}

@@ -121,6 +121,8 @@ class Traced:
     was: "Traced | None" = None
     """What an operation replaced with this value, with its own origin and `was`; None: nothing, or it is not known
     (`Origins.knows_before`)."""
+    is_restored: bool = False
+    """Whether a retraction, or its undo, has put the value back with the origin that it had."""
 
     def sources(self) -> tuple[Origin, ...]:
         """Return every change that the value rests on: its origin and the further ones, closed over proposals.
@@ -174,6 +176,25 @@ class Traced:
         for segment in path:
             here = here.value[int(segment) if isinstance(here.value, list) else segment]
         return here
+
+    def insert(self, path: Pointer, new: "Traced") -> None:
+        """Add a value at a pointer, as the operation `add` does: an array gets one more element."""
+        parent, name = self.at(path[:-1]).value, path[-1]
+        if isinstance(parent, list):
+            parent.insert(len(parent) if name == "-" else int(name), new)
+        else:
+            parent[name] = new
+
+    def replace(self, path: Pointer, new: "Traced") -> None:
+        """Put a value in the place of the one at a pointer."""
+        parent, name = self.at(path[:-1]).value, path[-1]
+        parent[int(name) if isinstance(parent, list) else name] = new
+
+    def remove(self, path: Pointer) -> "Traced":
+        """Take out the value at a pointer, and return it."""
+        parent, name = self.at(path[:-1]).value, path[-1]
+        found: Traced = parent.pop(int(name) if isinstance(parent, list) else name)
+        return found
 
     def nodes(self, place: Pointer = ()) -> Iterator[tuple[Pointer, "Traced"]]:
         """Yield this node and every node within it with its pointer, in document order, containers first."""

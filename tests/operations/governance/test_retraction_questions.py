@@ -137,3 +137,24 @@ async def test_other_questions_are_not_touched() -> None:
     before = await world.questions()
     await world.retract("c-Berlin")
     assert await world.questions() == [item for item in before if offered(item) == ["Turku"]]
+
+
+async def test_a_proposal_keeps_no_copy_of_an_entry_of_the_source() -> None:
+    """A pending item keeps the entries that could be confused with its own, also closed ones."""
+    world = Asked()
+    await world.say("Berlin", 0.9, "c-poisoned")
+    await world.say("Lisbon", 0.9, "c-Lisbon")
+    await world.say("Berlin", 0.3, "c-Berlin", by=MAIL)
+    (item,) = await world.questions()
+    assert "c-poisoned" in canonical(item["base"]).decode()
+    content = canonical(await world.content())
+    done = await world.retract("c-poisoned")
+    assert "c-poisoned" not in canonical(await world.content()).decode()
+    (item,) = await world.questions()
+    assert item["base"] == {"facts": []}
+    await world.undo(done.retraction_id)
+    assert canonical(await world.content()) == content
+    await world.retract("c-poisoned")
+    await world.answer(item["id"], TRAVEL)
+    assert towns(await world.content()) == ["Berlin"]
+    await world.check()
