@@ -6,7 +6,8 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO
-from memnet.domain.history.origin import Traced
+from memnet.domain.governance.source import parts_of
+from memnet.domain.history.origin import Origin, Traced
 
 
 def cited(item: Json) -> bytes:
@@ -29,3 +30,8 @@ def items_of(node: Traced) -> list[tuple[Json, list[Traced]]]:
     own = {name: child for name, child in node.value.items() if not (rest and name == ALSO)}
     first = [({name: child.plain() for name, child in own.items()}, list(own.values()))] if own else []
     return [*first, *((child.plain(), [child]) for child in rest)]
+
+
+def cited_by(origin: Origin) -> set[bytes]:
+    """Return what a change cites."""
+    return {cited(one) for one in parts_of(dict(origin.evidence or {}))}
