@@ -126,7 +126,7 @@ async def kill_after(stack: Stack, user: User, size: Size, before: dict[str, Any
 
         async def is_due(due: int = due) -> bool:
             now = await contents(user, size)
-            return sum(now[name] != content for name, content in before.items()) >= due
+            return len([name for name, content in before.items() if now[name] != content]) >= due
 
         await eventually(is_due)
         await asyncio.to_thread(stack.workers[0].kill)

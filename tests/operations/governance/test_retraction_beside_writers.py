@@ -87,8 +87,12 @@ async def retry_conflicts(world: PoisonedWorld) -> None:
 
 async def apply(world: PoisonedWorld, retraction_id: str) -> Retraction:
     """Apply beside everybody else."""
-    others = [write_all(world, writer) for writer in range(WRITERS)]
-    ended, accepted, *_ = await asyncio.gather(run(world, retraction_id), say_more(world), talk_all(world), *others)
+    async with asyncio.TaskGroup() as group:
+        applying, saying = group.create_task(run(world, retraction_id)), group.create_task(say_more(world))
+        group.create_task(talk_all(world))
+        for writer in range(WRITERS):
+            group.create_task(write_all(world, writer))
+    ended, accepted = applying.result(), saying.result()
     await drain(world.service)
     assert 0 < len(accepted) < TURNS
     for job in accepted:
