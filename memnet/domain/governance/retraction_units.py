@@ -26,6 +26,8 @@ class Unit:
     after: Any
     group: tuple[Any, ...] = ()
     """Units of one group change together: the entries about one thing."""
+    rule: SectionUpkeep | None = None
+    """Of a statement that is folded again: the rule of its section."""
     merged: tuple[Pointer, ...] = ()
     """The entries whose evidence it takes over."""
     node: Traced | None = None
@@ -139,9 +141,14 @@ def _fate(unit: Unit) -> ValueFate:
     if not (isinstance(unit.before, dict) and isinstance(unit.after, dict)):
         return ValueFate.PUT_BACK
     names = {name for name in unit.before.keys() | unit.after.keys() if _differs(unit, name)}
-    if not unit.group:
-        return ValueFate.STRIPPED if _only_evidence(unit, names) else ValueFate.PUT_BACK
-    return ValueFate.STRIPPED if _only_evidence(unit, names) else ValueFate.REOPENED
+    if unit.rule is not None:
+        statements = statements_of(unit.rule)
+        interval = {statements.from_field, statements.until_field}
+        if names & (interval | {statements.replaces_field, statements.replaced_field}):
+            return ValueFate.REOPENED
+        # When it was verified follows from the evidence that is left.
+        names.discard(unit.rule.verified_field)
+    return ValueFate.STRIPPED if _only_evidence(unit, names) else ValueFate.PUT_BACK
 
 
 def _differs(unit: Unit, name: str) -> bool:

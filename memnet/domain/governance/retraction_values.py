@@ -367,7 +367,7 @@ class _Taking:
         }
         group = (rule.place, thing)
         for unit in about.values():
-            unit.group = group
+            unit.group, unit.rule = group, rule
         if not held:
             return
         runs = fold(held, rule)

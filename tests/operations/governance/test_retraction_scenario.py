@@ -31,7 +31,7 @@ from tests.operations.poisoned_checks import (
     contents_of,
 )
 from tests.operations.poisoned_history import prepared
-from tests.operations.poisoned_scenario import POISON, PoisonedWorld
+from tests.operations.poisoned_scenario import POISON, WORD, PoisonedWorld
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import ADMIN, Between, Killed, drain, killed
 
@@ -75,6 +75,10 @@ async def test_what_rests_on_it_alone_is_gone_and_nothing_else_is_touched() -> N
     before, items = await contents_of(world), world.kept()
     view = await plan(world)
     assert (await contents_of(world), world.kept()) == (before, items)
+    rows = [row for one in view.plan.documents for row in one.values]
+    fates = {row.before["text"]: row.fate.value for row in rows if isinstance(row.before, dict)}
+    expected = {"I live in Lisbon.": "reopened", "I work at Contoso.": "stripped", f"I live in {WORD}.": "removed"}
+    assert expected.items() <= fates.items()
     assert (await run(world, await begin(world, view))).status is RetractionStatus.APPLIED
     after = await contents_of(world)
     check_planned(before, after, view.plan)
