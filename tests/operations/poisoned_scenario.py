@@ -117,11 +117,16 @@ class PoisonedWorld(WithdrawnWorld):
         return made
 
     async def talk(
-        self, conversation_id: str, snapshot_id: str, *patches: Any, meanwhile: Call | None = None
+        self,
+        conversation_id: str,
+        snapshot_id: str,
+        *patches: Any,
+        meanwhile: Call | None = None,
+        later: timedelta = DAY,
     ) -> Replay:
         """Store a conversation in which the user says what the model then proposes, and replay it."""
         texts = [_text(patch) for patch in patches]
-        self.clock.advance(DAY)
+        self.clock.advance(later)
         job = await self.submit(conversation_id, snapshot_id, *texts, profile_id=_profile_of(patches[0]))
         digest = {"text": " ".join(texts), "keywords": [conversation_id], "project_ids": []}
         models = Interrupted(answer(*patches, digest=digest), meanwhile)

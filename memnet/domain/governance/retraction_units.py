@@ -1,14 +1,17 @@
 """The units of a plan: entries and values that a retraction changes, and the operations that change them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memnet.domain.catalog.path_policy import ROOT
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import Op, Pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.difference import GONE, difference
+from memnet.domain.documents.entry import evidence_of
+from memnet.domain.documents.statement import AT, statements_of, thing_of, time_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.history.origin import Traced
 
@@ -23,6 +26,8 @@ class Unit:
     after: Any
     group: tuple[Any, ...] = ()
     """Units of one group change together: the entries about one thing."""
+    rule: SectionUpkeep | None = None
+    """Of a statement that is folded again: the rule of its section."""
     merged: tuple[Pointer, ...] = ()
     """The entries whose evidence it takes over."""
     node: Traced | None = None
@@ -136,9 +141,14 @@ def _fate(unit: Unit) -> ValueFate:
     if not (isinstance(unit.before, dict) and isinstance(unit.after, dict)):
         return ValueFate.PUT_BACK
     names = {name for name in unit.before.keys() | unit.after.keys() if _differs(unit, name)}
-    if not unit.group:
-        return ValueFate.STRIPPED if _only_evidence(unit, names) else ValueFate.PUT_BACK
-    return ValueFate.STRIPPED if _only_evidence(unit, names) else ValueFate.REOPENED
+    if unit.rule is not None:
+        statements = statements_of(unit.rule)
+        interval = {statements.from_field, statements.until_field}
+        if names & (interval | {statements.replaces_field, statements.replaced_field}):
+            return ValueFate.REOPENED
+        # When it was verified follows from the evidence that is left.
+        names.discard(unit.rule.verified_field)
+    return ValueFate.STRIPPED if _only_evidence(unit, names) else ValueFate.PUT_BACK
 
 
 def _differs(unit: Unit, name: str) -> bool:
@@ -154,3 +164,29 @@ def planned_value(unit: Unit, fate: ValueFate, why: Why | None = None) -> Planne
     stays = fate is ValueFate.UNRESOLVED
     after = unit.before if stays else None if unit.after is GONE else unit.after
     return PlannedValue(pointer=pointer_text((ROOT, *unit.place)), fate=fate, why=why, before=unit.before, after=after)
+
+
+def without_beginning(entry: dict[str, Any], gone: set[str], rule: SectionUpkeep) -> dict[str, Any]:
+    """Return an entry whose beginning is that of its observations, if it began with one that is gone."""
+    name = statements_of(rule).from_field
+    if time_of(entry, name) not in gone or not evidence_of(entry, rule):
+        return entry
+    return {other: value for other, value in entry.items() if other != name}
+
+
+def times_gone(units: Collection[Unit], rule: SectionUpkeep) -> set[str]:
+    """Return when the observations were made that are gone from a section."""
+    remain = {canonical(item) for unit in units if unit.after is not GONE for item in evidence_of(unit.after, rule)}
+    items = [item for unit in units for item in evidence_of(unit.before, rule) if canonical(item) not in remain]
+    return {time_of(item, AT) for item in items if isinstance(item, dict)} - {""}
+
+
+def with_member(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
+    """Return an entry with another member; None: without it."""
+    rest = {other: member for other, member in entry.items() if other != name}
+    return rest if value is None else {**rest, name: value}
+
+
+def things_of(unit: Unit, rule: SectionUpkeep) -> list[Any]:
+    """Return what an entry is about, as it is and as it remains."""
+    return [thing_of(one, rule) for one in (unit.before, unit.after) if isinstance(one, dict)]

@@ -23,7 +23,6 @@ from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.governance.retraction_evidence import cited, items_of, joined, parts_cited
-from memnet.domain.governance.retraction_intervals import times_gone, with_member, without_beginning
 from memnet.domain.governance.retraction_joined import Joined, joins_source, part
 from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
@@ -34,6 +33,10 @@ from memnet.domain.governance.retraction_units import (
     as_far_as_it_fits,
     made_of,
     planned_value,
+    things_of,
+    times_gone,
+    with_member,
+    without_beginning,
 )
 from memnet.domain.governance.source import SourceKind
 from memnet.domain.history.origin import Origin, Traced
@@ -355,7 +358,7 @@ class _Taking:
         return clean[0].plain() if is_ended else None
 
     def _fold(self, thing: Any, of_section: Mapping[int, Unit], gone: set[str], rule: SectionUpkeep) -> None:
-        about = {slot: unit for slot, unit in of_section.items() if thing in _things(unit, rule)}
+        about = {slot: unit for slot, unit in of_section.items() if thing in things_of(unit, rule)}
         held = {
             slot: without_beginning(unit.after, gone, rule)
             for slot, unit in about.items()
@@ -363,7 +366,7 @@ class _Taking:
         }
         group = (rule.place, thing)
         for unit in about.values():
-            unit.group = group
+            unit.group, unit.rule = group, rule
         if not held:
             return
         runs = fold(held, rule)
@@ -394,7 +397,3 @@ def _id(node: Traced, rule: SectionUpkeep) -> Json:
 
 def _gone(unit: Unit) -> bool:
     return unit.after is GONE
-
-
-def _things(unit: Unit, rule: SectionUpkeep) -> list[Any]:
-    return [thing_of(one, rule) for one in (unit.before, unit.after) if isinstance(one, dict)]

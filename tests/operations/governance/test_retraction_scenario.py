@@ -4,6 +4,8 @@ The history has a merge, a consolidation, confirmations, a round of staleness, a
 sources, and statements that the conversation closed. The oracle is the same history without the conversation.
 """
 
+from contextlib import suppress
+
 import orjson
 import pytest
 
@@ -29,7 +31,7 @@ from tests.operations.poisoned_checks import (
     contents_of,
 )
 from tests.operations.poisoned_history import prepared
-from tests.operations.poisoned_scenario import POISON, PoisonedWorld
+from tests.operations.poisoned_scenario import POISON, WORD, PoisonedWorld
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import ADMIN, Between, Killed, drain, killed
 
@@ -73,6 +75,10 @@ async def test_what_rests_on_it_alone_is_gone_and_nothing_else_is_touched() -> N
     before, items = await contents_of(world), world.kept()
     view = await plan(world)
     assert (await contents_of(world), world.kept()) == (before, items)
+    rows = [row for one in view.plan.documents for row in one.values]
+    fates = {row.before["text"]: row.fate.value for row in rows if isinstance(row.before, dict)}
+    expected = {"I live in Lisbon.": "reopened", "I work at Contoso.": "stripped", f"I live in {WORD}.": "removed"}
+    assert expected.items() <= fates.items()
     assert (await run(world, await begin(world, view))).status is RetractionStatus.APPLIED
     after = await contents_of(world)
     check_planned(before, after, view.plan)
@@ -121,13 +127,12 @@ async def _killed_at(number: int, before: Contents, *, undoes: bool) -> bool:
     world, view = await _begun(undoes=undoes)
     retraction_id = view.retraction.retraction_id
     between = Between(world, number, killed)
-    try:
+    with suppress(Killed):
+        # The work after an answer can be killed, too; then the run ends.
         await run(world, retraction_id)
+    between.stop()
+    if len(between.calls) < number:
         return False
-    except Killed:
-        pass
-    finally:
-        between.stop()
     world.service = world.process()
     ended = await run(world, retraction_id)
     after = await contents_of(world)
