@@ -25,8 +25,7 @@ class PendingItems(UserCalls):
 
         def page(cursor: str | None) -> Steps[Page[PendingItem]]:
             body = (yield from send(requests.list_pending(self.root, cursor=cursor), self.retry)).body
-            rows = [PendingItem(row["namespace"], row["path"], row["etag"], row["item"]) for row in body["pending"]]
-            return Page(rows, body["next_cursor"])
+            return Page([pending_item(row) for row in body["pending"]], body["next_cursor"])
 
         return page
 
@@ -83,6 +82,11 @@ class PendingItems(UserCalls):
             return change_of((yield from send(request, self.retry)))
         except IdempotencyKeyReused as error:
             return applied_before(error)
+
+
+def pending_item(row: Json) -> PendingItem:
+    """Return a row of a list."""
+    return PendingItem(row["namespace"], row["path"], row["etag"], row["item"], row["existing"])
 
 
 def _key(item: PendingItem, answer: Mapping[str, Json]) -> str:

@@ -184,6 +184,9 @@ class PendingItem:
     path: str
     etag: str
     raw: Json
+    existing: Json = None
+    """Of a question: the open entry that it contradicts, with pointer, evidence and confidence; None: it is not open
+    any more, or the item is no question."""
 
     @property
     def pending_id(self) -> str:
