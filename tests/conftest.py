@@ -1,5 +1,6 @@
 """Fixtures that several kinds of test share: one Azurite for the whole run, and a token issuer."""
 
+import importlib
 import json
 import logging
 import os
@@ -112,6 +113,32 @@ ON_DEMAND = pytest.StashKey[AzuriteOnDemand]()
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.stash[ON_DEMAND] = AzuriteOnDemand()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import the test files, beginning with a share of them that is this worker's own.
+
+    Every worker imports all of them. The first one to import a file rewrites its assertions and saves the result.
+    In the same order, all workers would rewrite the same file at the same time.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    files = sorted({file for argument in session.config.args for file in _test_files(argument)})
+    share, shares = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+    for turn in range(shares):
+        for file in files[(share + turn) % shares :: shares]:
+            # The collection imports it again and reports what is wrong with it.
+            with suppress(Exception, pytest.skip.Exception):
+                importlib.import_module(".".join(file.relative_to(HERE.parent).with_suffix("").parts))
+
+
+def _test_files(argument: str) -> list[Path]:
+    """The test files of packages in a path that pytest was given."""
+    path = Path(argument.partition("::")[0]).resolve()
+    files = path.rglob("test_*.py") if path.is_dir() else [path]
+    return [file for file in files if file.is_relative_to(HERE) and (file.parent / "__init__.py").exists()]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

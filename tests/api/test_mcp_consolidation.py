@@ -47,6 +47,7 @@ async def test_a_consolidation_reports_each_statement_and_is_done_once(connect: 
         (done,) = (await host.result("memory_consolidate"))["documents"]
         (again,) = (await host.result("memory_consolidate"))["documents"]
         read = await host.result("memory_read", binding_id="personal")
+        (found,) = (await host.result("memory_search", query="Where does the user live, in Lisbon?"))["citations"]
     assert (
         shown
         == done
@@ -65,3 +66,6 @@ async def test_a_consolidation_reports_each_statement_and_is_done_once(connect: 
     assert (kept["id"], closed["replaced_by"]) == ("s1", "s1")
     cited = [kept["evidence"], *kept["evidence"]["also"]]
     assert {item["conversation_id"] for item in cited} == {"c-s1", "c-s2"}
+    sources = [found, *found["also"]]
+    assert [one["conversation_id"] for one in sources] == ["c-s1", "c-s2"]
+    assert all(one["message_ids"] == EVIDENCE["message_ids"] for one in sources)

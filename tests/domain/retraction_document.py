@@ -12,11 +12,15 @@ from memnet.domain.core.scope import Json
 from memnet.domain.documents.retraction_gate import decide_retraction
 from memnet.domain.documents.write_decision import Decision
 from memnet.domain.governance.retraction import Why
+from memnet.domain.governance.retraction_origins import sources_of
 from memnet.domain.governance.retraction_reach import Reach
+from memnet.domain.governance.retraction_undo import known_values
 from memnet.domain.governance.retraction_units import TakenBack
-from memnet.domain.governance.retraction_values import known_values, take_back
+from memnet.domain.governance.retraction_values import take_back
 from memnet.domain.governance.source import Source, SourceKind
+from memnet.domain.history.origin_table import dump_origins, load_origins
 from memnet.domain.history.origins import Origins
+from memnet.domain.history.restored_origins import restored
 from tests.domain.samples import patch_command, version_with
 from tests.domain.statement_document import Statements, day
 
@@ -30,6 +34,9 @@ class Recorded:
     document: Statements = field(default_factory=Statements)
     origins: Origins = field(default_factory=Origins)
     sequence: int = 0
+    records: list[Any] = field(default_factory=list)
+    closed: list[Source] = field(default_factory=list)
+    """The sources that were taken back."""
 
     def __post_init__(self) -> None:
         self.record([{"op": "add", "path": "/content", "value": self.copied()}], reason="live_update")
@@ -38,13 +45,25 @@ class Recorded:
         """The content, as a copy."""
         return _copy(self.document.content)
 
+    def shortened(self) -> Json:
+        """The origins, read with a baseline before each change."""
+        origins = Origins()
+        for one in self.records:
+            origins.take(one)
+            assert origins.content is not None
+            form = _copy(dump_origins(origins.content))
+            origins = Origins(load_origins(form, origins.content.plain()), sequence=origins.sequence)
+        assert origins.content is not None
+        return dump_origins(origins.content)
+
     def record(self, ops: list[Any], **members: Any) -> None:
         """Make the operations on the tree."""
         self.sequence += 1
         made = {"sequence": self.sequence, "ops": _copy(ops), "reason": "live_update"}
         made |= {"timestamp": day(1), "change_id": f"d-{self.sequence:012}", "actor": "a", "application": None}
         made |= {"profile_id": "p", "binding_id": "b", "profile_version": "1", "source_time": None}
-        self.origins.take(made | {"confidence": None, "evidence": None} | members)
+        self.records.append(_copy(made | {"confidence": None, "evidence": None} | members))
+        self.origins.take(self.records[-1])
 
     def taken(self, decision: Decision | None) -> None:
         """Record what a decision of the document was."""
@@ -75,6 +94,13 @@ class Recorded:
 
     def plan(self, source: Source = BAD) -> TakenBack:
         """What happens if the source is taken back; each patch goes through the gate."""
+        return self._planned(self.reach(source))
+
+    def reach(self, source: Source) -> Reach:
+        """What rests on a source, beside those that are closed already."""
+        return Reach(source, closed=tuple(map(Reach, self.closed)))
+
+    def _planned(self, reach: Reach) -> TakenBack:
         content, rules = self.origins.content, self.document.rules
         assert content is not None
         assert canonical(content.plain()) == canonical(self.document.content)
@@ -90,15 +116,18 @@ class Recorded:
                 return Why.SCHEMA
             return None
 
-        return take_back(content, Reach(source), sections, fits)
+        return take_back(content, reach, sections, fits, self.origins.changes)
 
     def take_back(self, source: Source = BAD) -> TakenBack:
         """Take the source back."""
-        made = self.plan(source)
+        made, content = self.plan(source), self.origins.content
+        assert content is not None
         if made.ops:
+            back = restored(self.copied(), made.ops, sources_of(content, made.ops, self.reach(source)))
             self.document.content = apply({"content": self.copied()}, _copy(list(made.ops)))["content"]
-            why = {"retraction_id": "r", "merged": list(made.merged)}
+            why = {"retraction_id": "r", "merged": list(made.merged)} | ({"restored": back} if back else {})
             self.record(list(made.ops), reason="retraction", evidence=why)
+        self.closed.append(source)
         return made
 
 

@@ -55,6 +55,7 @@ def _citation(found: Any) -> Citation:
         conversation_id=found.get("conversation_id"),
         message_ids=found.get("message_ids", []),
         said_at=found.get("said_at"),
+        also=[{name: one.get(name) for name in ("conversation_id", "message_ids")} for one in found.get("also", [])],
     )
 
 

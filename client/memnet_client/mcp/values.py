@@ -14,13 +14,14 @@ class Recalled(BaseModel):
 
 
 class Citation(BaseModel):
-    """Where a line of a search's text comes from. `id` is that of an entry or event."""
+    """Where a line comes from. `id` is of an entry or event; `also`: other sources."""
 
     kind: Literal["entry", "event", "turn"]
     id: str | None
     conversation_id: str | None
     message_ids: list[str]
     said_at: str | None
+    also: list[dict[str, Any]]
 
 
 class Found(BaseModel):

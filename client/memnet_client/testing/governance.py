@@ -7,7 +7,18 @@ from memnet_client.testing.json_patch import Json, digest
 from memnet_client.testing.refusals import Refusal
 from memnet_client.testing.state import Erasure, UserMemory, moment_of, text_of
 
-KINDS = ("snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports", "usage", "withdrawn")
+KINDS = (
+    "snapshots",
+    "replays",
+    "conflicts",
+    "accesses",
+    "events",
+    "audit",
+    "imports",
+    "usage",
+    "retractions",
+    "withdrawn",
+)
 
 
 def list_users(call: Call) -> Answer:

@@ -171,7 +171,18 @@ class Tally:
         return asdict(self)
 
 
-COUNTED = ("snapshots", "replays", "conflicts", "accesses", "events", "audit", "imports", "usage", "withdrawn")
+COUNTED = (
+    "snapshots",
+    "replays",
+    "conflicts",
+    "accesses",
+    "events",
+    "audit",
+    "imports",
+    "usage",
+    "retractions",
+    "withdrawn",
+)
 
 
 @dataclass(slots=True)

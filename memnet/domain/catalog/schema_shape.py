@@ -56,7 +56,22 @@ def find(fragment: str, document: Json) -> tuple[str, dict[str, Json] | bool] | 
     # Bytes that are not UTF-8 become surrogates, which no name in a schema has.
     octets = _OCTET.sub(lambda match: bytes.fromhex(match[1].decode()), fragment.encode())
     wanted = octets.decode(errors="surrogateescape")
-    return next(((at, schema) for at, schema in places(document) if at == wanted), None)
+    found = _descend(document, wanted)
+    return None if found is None else (wanted, found)
+
+
+def _descend(schema: Json, pointer: str) -> dict[str, Json] | bool | None:
+    """Return the schema at a pointer, or None. Only the way to it is read: a schema refers to places often."""
+    if not pointer:
+        return schema if isinstance(schema, dict | bool) else None
+    if isinstance(schema, dict):
+        for place, part in _subparts(schema):
+            step = pointer_text(place)
+            if f"{pointer}/".startswith(f"{step}/"):
+                found = _descend(part, pointer.removeprefix(step))
+                if found is not None:
+                    return found
+    return None
 
 
 def walk(schema: Json, segments: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Json]]]:

@@ -102,6 +102,8 @@ class DocumentRequest:
     evidence: EvidenceMembers
     before: Json
     """The content that the operations apply to; an undo restores it."""
+    origins: Json
+    """Where its values come from, in the form of memnet.domain.history.origin_table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +240,16 @@ class Retraction:
     def is_running(self) -> bool:
         """Whether a worker has something to do."""
         return self.status in RUNNING
+
+    @property
+    def may_expire(self) -> bool:
+        """Whether nothing of it is half done."""
+        return not self.is_running and self.status is not RetractionStatus.FAILED
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether retention has deleted its plan."""
+        return self.sealed is None
 
     @property
     def waits(self) -> bool:

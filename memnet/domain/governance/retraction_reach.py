@@ -19,11 +19,13 @@ _CITING = frozenset({*POINTERS, "replay_id", "extraction"})
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A source, and the replays that read it."""
+    """A source, the replays that read it, and the sources that other retractions have closed."""
 
     source: Source
     replay_ids: frozenset[str] = frozenset()
     """The replays of the conversations that an actor submitted; other sources are named by the evidence itself."""
+    closed: tuple["Reach", ...] = ()
+    """What rests on this source and on one of these alone rests on nothing that is left."""
 
     def withdraws(self, origin: Origin) -> bool:
         """Whether a change rests on the source."""
@@ -35,11 +37,18 @@ class Reach:
             return True
         return self.source.cites(dict(evidence)) or self.source.acted(origin.actor or "", origin.timestamp)
 
+    def is_void(self, origin: Origin) -> bool:
+        """Whether a change rests on the source, or on a closed one."""
+        return self.withdraws(origin) or any(other.withdraws(origin) for other in self.closed)
+
     def takes_all(self, node: Traced) -> bool:
-        """Whether the value rests on the source and no other change has stated it."""
-        sources = node.sources()
-        taken = [origin for origin in sources if self.withdraws(origin)]
-        return bool(taken) and not any(one.states for one in sources if one not in taken)
+        """Whether the value rests on the source and no other change has stated it, but for those of closed sources."""
+        return any(map(self.withdraws, node.sources())) and self.voids(node)
+
+    def voids(self, node: Traced) -> bool:
+        """Whether the value rests on the source, or on a closed one, and no other change has stated it."""
+        left = [origin for origin in node.sources() if not self.is_void(origin)]
+        return len(left) < len(node.sources()) and not any(one.states for one in left)
 
     def is_stated(self, node: Traced, kept: Collection[str] = ()) -> bool:
         """Whether the value, or one within it, was stated by a change that does not rest on the source.
@@ -48,7 +57,7 @@ class Reach:
         do the members `kept`, which the service writes into an entry when another one follows it.
         """
         return any(
-            origin.states and not self.withdraws(origin)
+            origin.states and not self.is_void(origin)
             for place, one in node.nodes()
             if not one.children() and not (place and place[0] in kept)
             for origin in one.sources()

@@ -27,13 +27,17 @@ class Unit:
     """The entries whose evidence it takes over."""
     node: Traced | None = None
     """Of an entry: where it comes from."""
+    put_back: tuple[Pointer, ...] = ()
+    """The pointers below it of values that another change had put before the source put the same: written again, so
+    that they come from that change."""
     is_rewritten: bool = False
     """Whether it is put again as a whole: the change that put it is of the source, and what it says is not."""
 
     @property
     def is_changed(self) -> bool:
         """Whether the retraction changes it."""
-        return self.after is GONE or self.is_rewritten or canonical(self.before) != canonical(self.after)
+        is_other = self.after is GONE or canonical(self.before) != canonical(self.after)
+        return is_other or self.is_rewritten or bool(self.put_back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,17 @@ def _operations(unit: Unit) -> Iterator[Op]:
         yield {"op": "add", "path": path, "value": unit.after}
     else:
         yield from difference(unit.before, unit.after, (ROOT, *unit.place))
+        for place in unit.put_back if unit.after is not GONE else ():
+            value = _at(unit.after, place)
+            if value is not GONE and canonical(value) == canonical(_at(unit.before, place)):
+                yield {"op": "replace", "path": pointer_text((ROOT, *unit.place, *place)), "value": value}
+
+
+def _at(value: Any, place: Pointer) -> Any:
+    """Return a value within objects; GONE if there is none."""
+    for name in place:
+        value = value[name] if isinstance(value, dict) and name in value else GONE
+    return value
 
 
 def _shifted(place: Pointer, gone: Sequence[Pointer]) -> Pointer:

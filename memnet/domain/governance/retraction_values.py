@@ -23,6 +23,7 @@ from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
 from memnet.domain.governance.retraction_evidence import cited, items_of, joined
+from memnet.domain.governance.retraction_joined import Joined, joins_source, part
 from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.retraction_units import (
@@ -34,21 +35,25 @@ from memnet.domain.governance.retraction_units import (
     planned_value,
 )
 from memnet.domain.governance.source import SourceKind, parts_of
-from memnet.domain.history.origin import Traced
+from memnet.domain.history.origin import Origin, Traced
 
 _CITING = frozenset(POINTERS)
 PROPOSAL_EVIDENCE = "evidence"
 """The member of a pending item with the evidence of the patch that proposed it."""
 
 
-def take_back(content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits) -> TakenBack:
+def take_back(
+    content: Traced, reach: Reach, rules: Sequence[SectionUpkeep], fits: Fits, changes: Sequence[Origin] = ()
+) -> TakenBack:
     """Return what happens to the values of a document whose tree is `content`; `rules` are those of its sections.
+
+    `changes` are those that are kept, also those of which no value is left.
 
     What may not be taken back, by `fits`, stays and is reported. The same goes for entries that name the source in
     their evidence and are older than the history that is kept.
     """
-    taking = _Taking(reach, rules)
-    taking.look(content)
+    taking = _Taking(reach, rules, part(content, reach, rules))
+    taking.look(content, changes)
     taking.walk(content, ())
     taking.fold_statements(content)
     taking.ask_again()
@@ -69,6 +74,7 @@ class _Taking:
 
     reach: Reach
     rules: Sequence[SectionUpkeep]
+    joined: Joined
     units: list[Unit] = field(default_factory=list)
     added: list[Unit] = field(default_factory=list)
     """Entries that a statement is split into."""
@@ -79,18 +85,21 @@ class _Taking:
     """What other changes cite, those of the values before included."""
     withdrawn: set[bytes] = field(default_factory=set)
     """What the changes of the source cite."""
+    same: set[int] = field(default_factory=set)
+    """The nodes, by identity, whose value before is the same: they stay, and come from where that one does."""
 
-    def look(self, content: Traced) -> None:
+    def look(self, content: Traced, changes: Sequence[Origin]) -> None:
         """Note what the changes of the source cite, and what the others do."""
+        for origin in filter(self.reach.withdraws, changes):
+            self.withdrawn |= _parts(origin)
         for _, node in content.nodes():
             for one in [node, *node.before()]:
                 for _, within in one.nodes():
                     for origin in within.sources():
-                        parts = {cited(part) for part in parts_of(dict(origin.evidence or {}))}
                         if self.reach.withdraws(origin):
-                            self.withdrawn |= parts
-                        elif origin.states:
-                            self.cited |= parts
+                            self.withdrawn |= _parts(origin)
+                        elif origin.states and not self.reach.is_void(origin):
+                            self.cited |= _parts(origin)
             if isinstance(node.value, dict) and node.value.keys() & _CITING:
                 self._trust(node)
 
@@ -107,12 +116,12 @@ class _Taking:
             for index, child in node.children():
                 self._entry(child, (*place, index), rule_of(place, self.rules))
         elif place and node.children() and self.reach.takes_all(node) and not self.reach.is_stated(node):
-            self.units.append(Unit(place, node.plain(), self._earlier(node)))
+            self.units.append(Unit(place, node.plain(), self._earlier(node), put_back=self._put_back(node)))
         elif isinstance(node.value, dict):
             for name, child in node.children():
                 self.walk(child, (*place, name))
         else:
-            self.units.append(Unit(place, node.value, self._rest(node)))
+            self.units.append(Unit(place, node.value, self._rest(node), put_back=self._put_back(node)))
 
     def _entry(self, node: Traced, place: Pointer, rule: SectionUpkeep) -> None:
         before = node.plain()
@@ -127,7 +136,7 @@ class _Taking:
             # Only its evidence says so, which a client may have written: not enough to remove it.
             after = before
             self.unknown.append(Unit(place, before, after))
-        unit = Unit(place, before, after, node=node)
+        unit = Unit(place, before, after, node=node, put_back=self._put_back(node))
         is_of_source = self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule))
         unit.is_rewritten = is_statement and is_of_source and after is not GONE
         self.units.append(unit)
@@ -139,7 +148,7 @@ class _Taking:
     def _rest(self, node: Traced, rule: SectionUpkeep | None = None) -> Any:
         """Return what remains of a value; `rule` of an entry names the member with its evidence."""
         if not node.children():
-            return self._earlier(node) if self.reach.takes_all(node) else node.plain()
+            return self._own(node)
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             return self._earlier(node)
         if isinstance(node.value, list):
@@ -161,6 +170,14 @@ class _Taking:
                 kept[name] = remains
         return kept
 
+    def _own(self, node: Traced) -> Any:
+        """Return what remains of a scalar."""
+        if self.reach.takes_all(node):
+            return self._earlier(node)
+        if joins_source(node, self.reach):
+            return next((one.plain() for one in node.before() if not self.reach.takes_all(one)), node.plain())
+        return node.plain()
+
     def _is_cited(self, node: Traced, evidence: str | None) -> bool:
         """Whether an item of the entry's evidence is one that another change cites."""
         child = node.value.get(evidence) if evidence is not None else None
@@ -178,7 +195,8 @@ class _Taking:
         items = [] if child is None else items_of(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
-            kept = [item for item in kept if cited(item) in self.cited]
+            taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
+            kept = [item for item in kept if cited(item) in self.cited - taken_over]
             return {**node.plain(), rule.evidence_field: joined(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
         is_of_source = all(cited(item) in self.withdrawn for item, _ in items)
@@ -202,7 +220,7 @@ class _Taking:
 
     def _clean(self, node: Traced) -> Json:
         """Return the newest value before that another change has put; None if there is none."""
-        return next((one.plain() for one in node.before() if not self.reach.withdraws(one.origin)), None)
+        return next((one.plain() for one in node.before() if not self.reach.is_void(one.origin)), None)
 
     def _is_completed(self, node: Traced, rule: SectionUpkeep) -> bool:
         """Whether another change has stated a member of an entry that exists."""
@@ -222,9 +240,19 @@ class _Taking:
     def _earlier(self, node: Traced) -> Any:
         """Return the newest value before that another change has stated; GONE if there is none."""
         for earlier in node.before():
-            if not self.reach.takes_all(earlier):
-                return self._rest(earlier)
+            if not self.reach.voids(earlier):
+                remains = self._rest(earlier)
+                if remains is not GONE and canonical(remains) == canonical(node.plain()):
+                    self.same.add(id(node))
+                return remains
         return GONE
+
+    def _put_back(self, node: Traced) -> tuple[Pointer, ...]:
+        """Return the pointers, below a unit, of what is put back as it is."""
+        if id(node) in self.same:
+            return ((),)
+        children = node.children() if isinstance(node.value, dict) else ()
+        return tuple((name, *place) for name, child in children for place in self._put_back(child))
 
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
@@ -239,7 +267,7 @@ class _Taking:
         if self.reach.source.kind is not SourceKind.ACTOR:
             return self.reach.source.cites(item)
         leaves = [one for node in nodes for _, one in node.nodes() if not one.children()]
-        before = [earlier for earlier in evidence.before() if not self.reach.takes_all(earlier)]
+        before = [earlier for earlier in evidence.before() if not self.reach.voids(earlier)]
         was_there = any(canonical(item) == canonical(one) for earlier in before for one, _ in items_of(earlier))
         return bool(leaves) and all(map(self.reach.takes_all, leaves)) and not was_there
 
@@ -322,7 +350,7 @@ class _Taking:
 
     def _ended(self, until: Traced | None, link: Traced) -> Json:
         """Return when another change has ended an entry, without a successor, before the link was written; or None."""
-        clean = [one for one in until.before() if not self.reach.withdraws(one.origin)] if until is not None else []
+        clean = [one for one in until.before() if not self.reach.is_void(one.origin)] if until is not None else []
         is_ended = bool(clean) and clean[0].origin.key < link.origin.key and self._clean(link) is None
         return clean[0].plain() if is_ended else None
 
@@ -359,6 +387,11 @@ def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
     return (rule.id_field, *(() if rule.statements is None else kept_members(rule)))
 
 
+def _id(node: Traced, rule: SectionUpkeep) -> Json:
+    own = node.value.get(rule.id_field)
+    return own.value if own is not None and isinstance(own.value, str) else None
+
+
 def _gone(unit: Unit) -> bool:
     return unit.after is GONE
 
@@ -388,13 +421,6 @@ def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
     return rest if value is None else {**rest, name: value}
 
 
-def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
-    """Return each scalar that a section has or had, as far as it is known: what a retraction may leave there."""
-    found: set[tuple[str, bytes]] = set()
-    for place, node in content.nodes():
-        section = place[0] if place else ""
-        for one in [node, *node.before()]:
-            for _, leaf in one.nodes():
-                if not leaf.children():
-                    found.add((section, canonical(leaf.plain())))
-    return frozenset(found)
+def _parts(origin: Origin) -> set[bytes]:
+    """Return what a change cites."""
+    return {cited(one) for one in parts_of(dict(origin.evidence or {}))}

@@ -14,9 +14,9 @@ from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
 
 MAX_SOURCES = 16
-"""The further sources that a node keeps: the first one and the newest ones."""
+"""The further sources that a node keeps: the first one and the newest ones, of one conversation the fewest."""
 MAX_BEFORE = 8
-"""The values before that a node keeps, the newest ones."""
+"""The values before that a node keeps: the newest ones, of one conversation the fewest."""
 _ARRANGING = frozenset({Reason.COMPACTION, Reason.FRESHNESS, Reason.CONFIRMATION, Reason.REJECTION, Reason.RETRACTION})
 """The reasons of changes that arrange or admit what other changes have said."""
 
@@ -76,6 +76,11 @@ class Origin:
         )
         return self.key == other.key or same
 
+    def shares_conversation(self, other: "Origin") -> bool:
+        """Whether both cite the same conversation."""
+        cited = (self.evidence or {}).get("conversation_id")
+        return cited is not None and cited == (other.evidence or {}).get("conversation_id")
+
     @property
     def is_confirmed(self) -> bool:
         """Whether the change was a confirmation."""
@@ -116,6 +121,8 @@ class Traced:
     was: "Traced | None" = None
     """What an operation replaced with this value, with its own origin and `was`; None: nothing, or it is not known
     (`Origins.knows_before`)."""
+    is_restored: bool = False
+    """Whether a retraction, or its undo, has put the value back with the origin that it had."""
 
     def sources(self) -> tuple[Origin, ...]:
         """Return every change that the value rests on: its origin and the further ones, closed over proposals.
@@ -131,8 +138,18 @@ class Traced:
         for source in sources:
             known = [self.origin, *(other.origin for other in self.further)]
             if not any(source.origin.repeats(one) for one in known):
-                joint = (*self.further, source)
-                self.further = joint if len(joint) <= MAX_SOURCES else (joint[0], *joint[2:])
+                self.further = (*self.further, source)
+                if len(self.further) > MAX_SOURCES:
+                    self._forget_one()
+
+    def _forget_one(self) -> None:
+        """Leave out the oldest source but the first, of those with a conversation of another one if there are any."""
+        known = [self.origin, *(one.origin for one in self.further)]
+        again = (
+            at for at in range(1, len(self.further) - 1) if any(map(known[at + 1].shares_conversation, known[: at + 1]))
+        )
+        gone = next(again, 1)
+        self.further = (*self.further[:gone], *self.further[gone + 1 :])
 
     def before(self) -> Iterator["Traced"]:
         """Yield the values before it, the newest first, at most MAX_BEFORE."""
@@ -159,6 +176,25 @@ class Traced:
         for segment in path:
             here = here.value[int(segment) if isinstance(here.value, list) else segment]
         return here
+
+    def insert(self, path: Pointer, new: "Traced") -> None:
+        """Add a value at a pointer, as the operation `add` does: an array gets one more element."""
+        parent, name = self.at(path[:-1]).value, path[-1]
+        if isinstance(parent, list):
+            parent.insert(len(parent) if name == "-" else int(name), new)
+        else:
+            parent[name] = new
+
+    def replace(self, path: Pointer, new: "Traced") -> None:
+        """Put a value in the place of the one at a pointer."""
+        parent, name = self.at(path[:-1]).value, path[-1]
+        parent[int(name) if isinstance(parent, list) else name] = new
+
+    def remove(self, path: Pointer) -> "Traced":
+        """Take out the value at a pointer, and return it."""
+        parent, name = self.at(path[:-1]).value, path[-1]
+        found: Traced = parent.pop(int(name) if isinstance(parent, list) else name)
+        return found
 
     def nodes(self, place: Pointer = ()) -> Iterator[tuple[Pointer, "Traced"]]:
         """Yield this node and every node within it with its pointer, in document order, containers first."""

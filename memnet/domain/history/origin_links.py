@@ -11,14 +11,10 @@ from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text
 from memnet.domain.documents.array_matching import identifying_members, match_elements
 from memnet.domain.history.origin import FurtherKind, Origin, Source, Traced, copied
-from memnet.domain.history.origin_table import load_origins
 
 MERGED = "merged"
 """The member of the evidence of upkeep with one row for each entry that others were merged into: `from`, the pointers
 of the others in the version before, and `into`, the pointer of the entry in the version after."""
-RESTORED = "restored"
-"""The member of the evidence of a retraction with one row for each value that it put back: `at`, the pointer of the
-value in the version after, and `origins`, where it came from, in the form of memnet.domain.history.origin_table."""
 _MERGING = frozenset({Reason.COMPACTION, Reason.RETRACTION})
 """The reasons of changes that may have such rows; no client can send them."""
 
@@ -110,18 +106,6 @@ def _rows(rows: Sequence[Json], tree: Traced) -> Iterator[Merge]:
             yield Merge(entries, pointer(row["into"]))
         except (KeyError, IndexError, TypeError, ValueError, PatchMalformed):
             continue
-
-
-def restore(reason: str, evidence: Mapping[str, Json] | None, tree: Traced) -> None:
-    """Give what a retraction put back the origins that it had; `tree` is the document after the change."""
-    rows = (evidence or {}).get(RESTORED) if reason == Reason.RETRACTION else None
-    for row in rows if isinstance(rows, list) else ():
-        try:
-            node = tree.at(pointer(row["at"]))
-            had = load_origins(row["origins"], node.plain())
-        except (KeyError, IndexError, TypeError, ValueError, PatchMalformed):
-            continue
-        node.value, node.origin, node.further = had.value, had.origin, had.further
 
 
 def apply_merge(merge: Merge, tree: Traced) -> None:

@@ -17,7 +17,8 @@ from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO
 from memnet.domain.history.origin import MAX_BEFORE, FurtherKind, Origin, Source, Traced, copied, traced
-from memnet.domain.history.origin_links import Change, apply_merge, is_same_entry, matched, merges, restore
+from memnet.domain.history.origin_links import Change, apply_merge, is_same_entry, matched, merges
+from memnet.domain.history.restored_origins import restore, without_restored
 
 EVIDENCE_DEPTH = 2
 """The least depth of an entry below the document: /content has no evidence of its own."""
@@ -34,6 +35,8 @@ class Origins:
         """The change that the tree began with; 0: the tree holds every change."""
         self.sequence = sequence
         """The newest change."""
+        self.changes: list[Origin] = []
+        """The changes that were taken, also those of which nothing is left."""
 
     @property
     def content(self) -> Traced | None:
@@ -48,13 +51,14 @@ class Origins:
 
     def knows_before(self, node: Traced) -> bool:
         """Whether `was` says what there was before: the operation that put the value is one of those read."""
-        return node.origin.sequence > self.begins
+        return node.origin.sequence > self.begins and not node.is_restored
 
     def take(self, record: Record) -> None:
         """Apply the next change, unsealed; one that the tree already holds is skipped."""
         if record["sequence"] <= self.sequence:
             return
         change = Change(_origin(record, self._tree))
+        self.changes.append(change.origin)
         merging = merges(record["reason"], record["evidence"], self._tree)
         for index, op in enumerate(record["ops"]):
             self._apply(op, replace(change.origin, op_index=index, verb=op["op"]), change)
@@ -70,14 +74,14 @@ class Origins:
             case "add" | "replace":
                 self._put(path, op["value"], origin, change, is_added=op["op"] == "add")
             case "remove":
-                change.removed.append(self._remove(path))
+                change.removed.append(self._tree.remove(path))
             case "move":
-                moved = self._remove(pointer(op["from"]))
+                moved = self._tree.remove(pointer(op["from"]))
                 change.removed.append(moved)
-                self._insert(path, moved)
+                self._tree.insert(path, moved)
             case "copy":
                 source = self._tree.at(pointer(op["from"]))
-                self._insert(path, copied(source, Source(FurtherKind.COPIED, origin)))
+                self._tree.insert(path, copied(source, Source(FurtherKind.COPIED, origin)))
 
     def _put(self, path: Pointer, value: Json, origin: Origin, change: Change, *, is_added: bool) -> None:
         parent, name = self._tree.at(path[:-1]), path[-1]
@@ -94,22 +98,10 @@ class Origins:
             change.put.append(new)
         else:
             new = _renewed(old, value, origin, change)
-        if exists and isinstance(parent.value, list):
-            parent.value[int(name)] = new
+        if exists:
+            self._tree.replace(path, new)
         else:
-            self._insert(path, new)
-
-    def _insert(self, path: Pointer, new: Traced) -> None:
-        parent, name = self._tree.at(path[:-1]).value, path[-1]
-        if isinstance(parent, list):
-            parent.insert(len(parent) if name == "-" else int(name), new)
-        else:
-            parent[name] = new
-
-    def _remove(self, path: Pointer) -> Traced:
-        parent, name = self._tree.at(path[:-1]).value, path[-1]
-        found: Traced = parent.pop(int(name) if isinstance(parent, list) else name)
-        return found
+            self._tree.insert(path, new)
 
 
 def _add_evidence(entry: Traced, origin: Origin, change: Change) -> None:
@@ -138,9 +130,6 @@ def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced
             for child, place in zip(value, places, strict=True)
         ]
     elif canonical(value) != canonical(old.plain()):
-        returned = _returned(old, value, change)
-        if returned is not None:
-            return returned
         new = _new(value, origin, change)
         new.was = _bounded(old)
         return new
@@ -150,14 +139,6 @@ def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced
     return old
 
 
-def _returned(old: Traced, value: Json, change: Change) -> Traced | None:
-    """A retraction puts a value back that was there before: it comes from where it came from then."""
-    if change.origin.reason != Reason.RETRACTION:
-        return None
-    data = canonical(value)
-    return next((earlier for earlier in old.before() if canonical(earlier.plain()) == data), None)
-
-
 def _new(value: Json, origin: Origin, change: Change) -> Traced:
     new = traced(value, origin)
     change.put.append(new)
@@ -165,10 +146,18 @@ def _new(value: Json, origin: Origin, change: Change) -> Traced:
 
 
 def _bounded(old: Traced | None) -> Traced | None:
-    """Return the value before a new one; of those before it, the newest ones stay."""
-    if old is not None:
-        *_, last = [old, *old.before()][:MAX_BEFORE]
-        last.was = None
+    """Return the value before a new one, with those before it, MAX_BEFORE together: the oldest goes.
+
+    Of values in a row on one conversation the oldest goes first. So a conversation that writes again and again does not
+    hide what another one has said before.
+    """
+    if old is None:
+        return None
+    kept = [old, *old.before()]
+    if len(kept) > MAX_BEFORE:
+        again = (at for at in range(MAX_BEFORE, 0, -1) if kept[at].origin.shares_conversation(kept[at - 1].origin))
+        gone = next(again, MAX_BEFORE)
+        kept[gone - 1].was = kept[gone].was
     return old
 
 
@@ -194,7 +183,7 @@ def _origin(record: Record, tree: Traced) -> Origin:
         reason=record["reason"],
         source_time=record["source_time"],
         confidence=record["confidence"],
-        evidence=record["evidence"],
+        evidence=without_restored(record["evidence"]),
         proposed_by=proposal.get("proposed_by"),
         proposed_at=proposal.get("proposed_at"),
     )

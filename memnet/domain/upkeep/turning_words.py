@@ -42,7 +42,8 @@ _WORDS: Final = """
     always often usually sometimes seldom rarely occasionally almost nearly maybe perhaps probably possibly might may
     must should could would will want wants wish wishes hope hopes plan plans intend intends if unless when applied
     thinks think believes believe says
-    immer oft meist manchmal selten gelegentlich fast vielleicht wahrscheinlich möchte will soll muss darf könnte würde
+    immer oft meist manchmal selten gelegentlich fast vielleicht wahrscheinlich möchte will soll muss darf könnte
+    würde
     plant hofft wenn falls
 
     old older young younger new early earlier late later long longer short shorter big bigger small smaller large
@@ -51,9 +52,11 @@ _WORDS: Final = """
     hard open closed start starts started begin begins began bought buy buys sold sell sells won win wins lost lose
     loses lent lend lends borrowed borrow borrows owe owes accept accepts accepted decline declines declined reject
     rejects rejected agree agrees support supports supported oppose opposes opposed married divorced widowed allergic
-    alt älter ältere älterer jung jünger jüngere jüngerer neu früh spät lange lang kurz kurze gross grosse klein kleine
+    alt älter ältere älterer jung jünger jüngere jüngerer neu früh spät lange lang kurz kurze gross grosse klein
+    kleine
     hoch niedrig laut laute leise heiss kalt warm dunkel hell links rechts schnell langsam billig teuer besser gut
-    schlechter kauft gekauft verkauft gewonnen verloren ledig verheiratet geschieden allergisch
+    schlechter kauft gekauft verkauft
+    gewonnen verloren ledig verheiratet geschieden allergisch
 
     mother father brother sister son daughter wife husband uncle aunt niece nephew grandmother grandfather
     mutter vater bruder schwester sohn tochter frau mann onkel tante oma opa

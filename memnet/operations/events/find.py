@@ -7,6 +7,8 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
 from memnet.domain.core.errors import DecryptionFailed, SearchUnavailable, Unavailable
 from memnet.domain.core.scope import UserScope
@@ -18,19 +20,23 @@ from memnet.domain.events.index_layout import LAYOUT, IndexVersion, load_layout
 from memnet.domain.recall.candidate import Candidate
 from memnet.domain.recall.found_candidates import event_candidate, index_key, most_likely, turn_candidate
 from memnet.domain.replay.searchable_turn import SearchableTurn, TurnPlace, load_turn, newest_of_each
+from memnet.domain.replay.turn_mark import TurnMark
 from memnet.domain.sealing import sealing
 from memnet.operations.events.index_turns import read_turns
+from memnet.paging import Listing, rows
 from memnet.ports import EventHit, Hits, IndexMissing
 from memnet.service import Service
-from memnet.stores import KeyRing, Search, Unsealed, read_events
+from memnet.stores import KeyRing, Marked, Search, Unsealed, read_events
 
 MAX_MARKS = 5000
+"""The marks in one page of a list."""
 MAX_READ = 1000
 """The most marked snapshots that one search reads, the newest first."""
 MAX_EVENTS_READ = 200
 """The same for marked events."""
 NO_HITS = Hits([], more=False)
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,42 +246,74 @@ async def _unsealed(
     return {key: one.turn for key, one in found.items()}, {key: one.candidate for key, one in found.items()}
 
 
-async def read_marked(query: IndexQuery, service: Service) -> Read:
-    """Return what is marked and matches the query's filters. Raises VaultUnavailable, Unavailable."""
-    wanted = query.wanted()
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is marked for the index, because the index may not show it, or because it was deleted."""
+
+    turns: Sequence[TurnMark] = ()
+    events: Sequence[Marked] = ()
+
+    def deleted(self) -> Read:
+        """Return what was deleted: a search that has not read the other marks in time still leaves it out."""
+        gone: dict[ItemKey, frozenset[str]] = {
+            mark.key: frozenset() for mark in self.turns if mark.deleted_at is not None
+        }
+        events = frozenset(mark.key.index_key for mark in self.events if mark.deleted_at is not None)
+        return Read(stored=gone, deleted=events)
+
+
+async def list_marks(query: IndexQuery, service: Service) -> Marks:
+    """List what is marked of the user: one call for each kind that the query wants. Raises Unavailable."""
+    wanted, scope = query.wanted(), query.scope
     turns, events = await asyncio.gather(
-        _marked_turns(query, service) if IndexKind.TURN in wanted else asyncio.sleep(0, Read()),
-        _marked_events(query, service) if IndexKind.EVENT in wanted else asyncio.sleep(0, Read()),
+        _listed(partial(service.turn_marks.list_of, scope)) if IndexKind.TURN in wanted else _nothing(),
+        _listed(partial(service.events.list_marked_of_user, scope)) if IndexKind.EVENT in wanted else _nothing(),
     )
-    return turns.with_others(events)
+    return Marks(turns, events)
 
 
-async def _marked_turns(query: IndexQuery, service: Service) -> Read:
-    scope = query.scope
-    page = await service.turn_marks.list_of(scope, limit=MAX_MARKS)
-    waiting = [mark for mark in page.items if mark.deleted_at is None]
+async def _listed(listing: Listing[T]) -> Sequence[T]:
+    return [mark async for mark in rows(listing, MAX_MARKS)]
+
+
+async def _nothing() -> Sequence[Any]:
+    return ()
+
+
+async def read_marked(query: IndexQuery, marks: Marks, service: Service) -> Read:
+    """Return what is marked and matches the query's filters. Raises VaultUnavailable, Unavailable."""
+    turns, events = await asyncio.gather(
+        _marked_turns(query, marks.turns, service), _marked_events(query, marks.events, service)
+    )
+    return turns.with_others(events).with_others(marks.deleted())
+
+
+async def find_marked(query: IndexQuery, service: Service) -> Read:
+    """List and read what is marked. Raises VaultUnavailable, Unavailable."""
+    return await read_marked(query, await list_marks(query, service), service)
+
+
+async def _marked_turns(query: IndexQuery, marks: Sequence[TurnMark], service: Service) -> Read:
+    waiting = [mark for mark in marks if mark.deleted_at is None]
     newest = sorted(waiting, key=lambda mark: mark.since, reverse=True)[:MAX_READ]
     known = dict(service.turn_marks.cache.find(newest))
     missing = {mark.key: mark for mark in newest if mark.key not in known}
     if missing:
-        for key, turns in (await read_turns(scope, list(missing), service)).items():
+        for key, turns in (await read_turns(query.scope, list(missing), service)).items():
             if turns is not None:
                 known[key] = turns
                 service.turn_marks.cache.remember(missing[key], turns)
     turns = newest_of_each(turn for mark in newest for turn in known.get(mark.key, ()))
     found = {turn.index_key: turn for turn in turns if matches(turn.filtered(), query)}
     stored = {key: frozenset(turn.index_key for turn in listed) for key, listed in known.items()}
-    stored |= {mark.key: frozenset() for mark in page.items if mark.deleted_at is not None}
-    return Read(found, is_complete=page.next_cursor is None and len(waiting) <= MAX_READ, stored=stored)
+    return Read(found, is_complete=len(waiting) <= MAX_READ, stored=stored)
 
 
-async def _marked_events(query: IndexQuery, service: Service) -> Read:
-    page = await service.events.list_marked_of_user(query.scope, limit=MAX_MARKS, cursor=None)
+async def _marked_events(query: IndexQuery, marks: Sequence[Marked], service: Service) -> Read:
     now = service.clock.now()
-    deleted = {mark.key for mark in page.items if mark.deleted_at is not None}
-    since = {mark.key: mark.since for mark in page.items if mark.key not in deleted and not mark.is_settled(now)}
+    deleted = {mark.key for mark in marks if mark.deleted_at is not None}
+    since = {mark.key: mark.since for mark in marks if mark.key not in deleted and not mark.is_settled(now)}
     newest = sorted(since, key=lambda key: since[key], reverse=True)[:MAX_EVENTS_READ]
     read = (await read_events(newest, events=service.events)).values()
     found = {one.index_key: one for one in read if one is not None and matches(IndexDocument(one).fields(), query)}
-    is_complete = page.next_cursor is None and len(since) <= MAX_EVENTS_READ
-    return Read(events=found, is_complete=is_complete, deleted=frozenset(key.index_key for key in deleted))
+    return Read(events=found, is_complete=len(since) <= MAX_EVENTS_READ)

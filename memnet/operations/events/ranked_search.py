@@ -13,7 +13,7 @@ from memnet.domain.recall.candidate import Question
 from memnet.domain.recall.found_candidates import has_word, index_key
 from memnet.domain.recall.recalled import Degraded
 from memnet.domain.recall.stage_rank import score
-from memnet.operations.events.find import Indexed, Read, is_of_index, read_hits, read_marked, search_index
+from memnet.operations.events.find import Indexed, Read, find_marked, is_of_index, read_hits, search_index
 from memnet.service import Service
 
 WINDOW: Final = 100
@@ -42,7 +42,7 @@ async def search_ranked(query: EventQuery | TurnQuery, *, cursor: str | None, se
     at = Position() if cursor is None else decode_position(query, cursor)
     window = replace(query, top=WINDOW, skip=0)
     marked, found = await asyncio.gather(
-        read_marked(window, service), _search(window, service, is_lexical=at.lexical, is_first=cursor is None)
+        find_marked(window, service), _search(window, service, is_lexical=at.lexical, is_first=cursor is None)
     )
     indexed = found or Indexed()
     if cursor is not None and not indexed.is_embedded:

@@ -1,5 +1,6 @@
 """Search a user's events by words, by meaning where there are embeddings, and by filters."""
 
+import asyncio
 from dataclasses import replace
 
 from memnet.domain.core.errors import SearchUnavailable
@@ -13,7 +14,7 @@ from memnet.domain.events.event_search import (
     encode_position,
 )
 from memnet.domain.recall.recalled import Degraded
-from memnet.operations.events.find import read_hits, search_words
+from memnet.operations.events.find import list_marks, read_hits, search_words
 from memnet.operations.events.ranked_search import search_ranked
 from memnet.service import Service
 
@@ -21,7 +22,7 @@ from memnet.service import Service
 async def search_events(query: EventQuery, *, cursor: str | None, service: Service) -> FoundEvents:
     """Return one page of the events that match `query`, best first, or newest first if it has no text.
 
-    Without a text the index alone answers, so an event that it does not show yet is absent.
+    Without a text the index alone answers, so an event that it does not show yet is absent; a deleted one is left out.
     If the embeddings are unavailable, words alone decide, and `mode` reports it; after pages that were ranked by
     meaning, Unavailable is raised instead of mixing two orders. Raises InvalidCursor, SearchUnavailable, Unavailable.
     """
@@ -35,8 +36,10 @@ async def search_events(query: EventQuery, *, cursor: str | None, service: Servi
 
 
 async def _newest(query: EventQuery, at: Position, service: Service) -> FoundEvents:
-    hits = await search_words(replace(query, skip=at.ranked), service)
-    read = await read_hits(query.scope, hits.items, service)
+    marks, hits = await asyncio.gather(
+        list_marks(query, service), search_words(replace(query, skip=at.ranked), service)
+    )
+    read = (await read_hits(query.scope, hits.items, service)).with_others(marks.deleted())
     events = [FoundEvent(read.events[hit.key].data, hit.score) for hit in hits.items if hit.key in read]
     following = encode_position(query, Position(at.ranked + query.top)) if hits.more else None
     return FoundEvents(events, following, Mode.NEWEST)

@@ -10,7 +10,7 @@ from memnet.domain.events.event_search import SCORE_DIGITS, Mode, follows
 from memnet.domain.events.turn_search import TurnQuery, decode_place, encode_place, newest_first
 from memnet.domain.recall.recalled import Degraded
 from memnet.domain.replay.searchable_turn import SearchableTurn, is_searchable
-from memnet.operations.events.find import is_of_index, read_hits, read_marked, search_words
+from memnet.operations.events.find import find_marked, is_of_index, read_hits, search_words
 from memnet.operations.events.ranked_search import search_ranked
 from memnet.ports import Hits
 from memnet.service import Service
@@ -64,7 +64,7 @@ async def search_turns(query: TurnQuery, *, cursor: str | None, service: Service
 
 
 async def _newest(query: TurnQuery, service: Service) -> FoundTurns:
-    marked, hits = await asyncio.gather(read_marked(query, service), _newest_hits(query, service))
+    marked, hits = await asyncio.gather(find_marked(query, service), _newest_hits(query, service))
     read = (await read_hits(query.scope, [] if hits is None else hits.items, service)).with_others(marked)
     listed = [turn for turn in read.turns.values() if follows(turn.place, query.after)]
     page = [listed[number] for number in newest_first([turn.place for turn in listed])]

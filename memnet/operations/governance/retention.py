@@ -30,6 +30,7 @@ from memnet.operations.governance.retention_items import (
     retain_jobs,
     retain_snapshots,
 )
+from memnet.operations.governance.retention_retractions import retain_retractions
 from memnet.paging import rows
 from memnet.ports import StoreConflict, StoredBlob
 from memnet.service import Service
@@ -87,6 +88,7 @@ async def apply_retention(
     run = RetentionRun(scope, service.catalog.retention(scope.tenant_id), moment, dry_run, service)
     with_snapshot = await retain_snapshots(run)
     await retain_jobs(run, with_snapshot)
+    await retain_retractions(run)
     await retain_events(run)
     await _retain_audit(run)
     if run.failures:

@@ -1,4 +1,4 @@
-"""Delete a user's expired snapshots, replays, conflicts, access, import and usage records, events and copies.
+"""Delete a user's expired snapshots, replays, conflicts, access, import and usage records, and events.
 
 `delete_expired` is the only function through which retention deletes a user's data.
 """
@@ -19,7 +19,6 @@ from memnet.domain.core.user_item import ItemKey, ItemKind, dated_at
 from memnet.domain.events.event import EventKey, StoredEvent
 from memnet.domain.governance.usage_records import load_usage
 from memnet.domain.governance.waiting import WaitingKind
-from memnet.domain.governance.withdrawn import load_copy, register_key
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay import snapshot as snapshots
@@ -87,7 +86,7 @@ async def delete_expired(
 
 
 @dataclass(frozen=True, slots=True)
-class _Expired:
+class Expired:
     """An expired item: its key, its tag if it must be unchanged, and the job whose marker goes with it."""
 
     key: ItemKey
@@ -106,12 +105,12 @@ async def retain_snapshots(run: RetentionRun) -> frozenset[str]:
     stay: set[str] = set()
     async for page in pages(partial(run.service.records.list, run.scope, ItemKind.SNAPSHOTS), PAGE):
         expired = [one for one in await bounded(partial(_expired_snapshot, run=run), page) if one is not None]
-        deleted = await _delete(expired, ItemKind.SNAPSHOTS, run)
+        deleted = await delete_items(expired, ItemKind.SNAPSHOTS, run)
         stay |= {replay_id_of(key) for key in page} - {replay_id_of(key) for key in deleted}
     return frozenset(stay)
 
 
-async def _expired_snapshot(key: ItemKey, run: RetentionRun) -> _Expired | None:
+async def _expired_snapshot(key: ItemKey, run: RetentionRun) -> Expired | None:
     tally, records = run.report.tallies["snapshots"], run.service.records
     try:
         replay = await _replay(key, records)
@@ -132,7 +131,7 @@ async def _expired_snapshot(key: ItemKey, run: RetentionRun) -> _Expired | None:
         if replay is not None:
             await _have_sent(replay, run)
         return None
-    return _Expired(key, stored.storage_etag)
+    return Expired(key, stored.storage_etag)
 
 
 async def _have_sent(replay: Replay, run: RetentionRun) -> None:
@@ -172,7 +171,7 @@ async def _add_failed_replay(key: ItemKey, run: RetentionRun) -> None:
 
 
 async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
-    """Delete each replay, conflict, access, import and usage record and copy that has expired by its last change.
+    """Delete each replay, conflict, access, import and usage record that has expired by its last change.
 
     A replay is blocked until it has finished and its snapshot is deleted (it is not in `with_snapshot`): otherwise the
     same snapshot, submitted again, would be replayed again. A conflict is blocked while it is open, and while its
@@ -180,7 +179,7 @@ async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
     """
     replayed: set[str] = set()
     tally = run.report.tallies["replays"]
-    async for found in _loaded(ItemKind.REPLAYS, replays.load, run):
+    async for found in loaded_items(ItemKind.REPLAYS, replays.load, run):
         expired = []
         for replay, tag in found:
             if replay.updated_at > run.policy.last_due(Kind.JOBS, replay.profile_id, run.as_of):
@@ -189,18 +188,17 @@ async def retain_jobs(run: RetentionRun, with_snapshot: frozenset[str]) -> None:
                 tally.blocked += 1
                 await _have_sent(replay, run)
             else:
-                expired.append(_Expired(replay.key, tag, replay.job))
-        replayed |= {key.name for key in await _delete(expired, ItemKind.REPLAYS, run)}
+                expired.append(Expired(replay.key, tag, replay.job))
+        replayed |= {key.name for key in await delete_items(expired, ItemKind.REPLAYS, run)}
     await _retain_conflicts(run, replayed)
     for kind in (ItemKind.ACCESSES, ItemKind.IMPORTS):
         await _retain_dated(kind, run)
     await _retain_usage(run)
-    await _retain_withdrawn(run)
 
 
 async def _retain_conflicts(run: RetentionRun, without_replay: set[str]) -> None:
     tally = run.report.tallies["conflicts"]
-    async for found in _loaded(ItemKind.CONFLICTS, conflicts.load, run):
+    async for found in loaded_items(ItemKind.CONFLICTS, conflicts.load, run):
         expired = []
         for conflict, tag in found:
             if conflict.updated_at > run.policy.last_due(Kind.JOBS, conflict.profile_id, run.as_of):
@@ -210,8 +208,8 @@ async def _retain_conflicts(run: RetentionRun, without_replay: set[str]) -> None
             ):
                 tally.blocked += 1
             else:
-                expired.append(_Expired(conflict.key, tag, conflict.job))
-        await _delete(expired, ItemKind.CONFLICTS, run)
+                expired.append(Expired(conflict.key, tag, conflict.job))
+        await delete_items(expired, ItemKind.CONFLICTS, run)
 
 
 async def _may_continue(conflict: Conflict, records: ItemStore) -> bool:
@@ -238,45 +236,24 @@ async def _retain_dated(kind: ItemKind, run: RetentionRun) -> None:
             elif at > last_due:
                 run.retain(tally, Kind.JOBS, None, at)
             else:
-                expired.append(_Expired(key, None))
-        await _delete(expired, kind, run)
+                expired.append(Expired(key, None))
+        await delete_items(expired, kind, run)
 
 
 async def _retain_usage(run: RetentionRun) -> None:
     """Delete a usage record that has not changed for as long as the longest rule says."""
     last_due = run.policy.last_due(Kind.JOBS, None, run.as_of)
-    async for found in _loaded(ItemKind.USAGE, load_usage, run):
+    async for found in loaded_items(ItemKind.USAGE, load_usage, run):
         expired = []
         for usage, tag in found:
             if usage.updated_at > last_due:
                 run.retain(run.report.tallies["usage"], Kind.JOBS, None, usage.updated_at)
             else:
-                expired.append(_Expired(usage.key, tag))
-        await _delete(expired, ItemKind.USAGE, run)
+                expired.append(Expired(usage.key, tag))
+        await delete_items(expired, ItemKind.USAGE, run)
 
 
-async def _retain_withdrawn(run: RetentionRun) -> None:
-    """Delete the copy of what a retraction took out when the item itself would have expired."""
-    tally, records = run.report.tallies["withdrawn"], run.service.records
-    async for page in pages(partial(records.list, run.scope, ItemKind.WITHDRAWN), PAGE):
-        keys = [key for key in page if key != register_key(run.scope)]
-        expired = []
-        for key, stored in zip(keys, await bounded(records.read, keys), strict=True):
-            if stored is None:
-                continue
-            try:
-                copy = load_copy(key, stored.data)
-            except HistoryCorrupt:
-                run.report.unreadable["withdrawn"] += 1
-                continue
-            if copy.since > run.policy.last_due(copy.rule, copy.profile_id, run.as_of):
-                run.retain(tally, copy.rule, copy.profile_id, copy.since)
-            else:
-                expired.append(_Expired(key, stored.storage_etag))
-        await _delete(expired, ItemKind.WITHDRAWN, run)
-
-
-async def _loaded(
+async def loaded_items(
     kind: ItemKind, load: Callable[[bytes], T], run: RetentionRun
 ) -> AsyncIterator[Sequence[tuple[T, StorageETag]]]:
     """Yield the records of one kind and their tags, a page at a time; unreadable ones are counted."""
@@ -291,15 +268,15 @@ async def _loaded(
         yield found
 
 
-async def _delete(expired: Sequence[_Expired], kind: ItemKind, run: RetentionRun) -> set[ItemKey]:
+async def delete_items(expired: Sequence[Expired], kind: ItemKind, run: RetentionRun) -> set[ItemKey]:
     """Delete the records that are unchanged, and the markers of their jobs; return the keys of the deleted ones."""
     service = run.service
 
-    async def remove(batch: Sequence[_Expired], known_at: datetime) -> Sequence[_Expired]:
+    async def remove(batch: Sequence[Expired], known_at: datetime) -> Sequence[Expired]:
         if kind is ItemKind.SNAPSHOTS:
             batch = await _unindexed(batch, run)
 
-        async def one(item: _Expired) -> bool:
+        async def one(item: Expired) -> bool:
             try:
                 await service.records.delete(item.key, tag=item.tag, known_at=known_at)
             except StoreConflict:
@@ -313,7 +290,7 @@ async def _delete(expired: Sequence[_Expired], kind: ItemKind, run: RetentionRun
     return {item.key for item in await delete_expired(expired, remove, run.report.tallies[kind.value], run=run)}
 
 
-async def _unindexed(batch: Sequence[_Expired], run: RetentionRun) -> Sequence[_Expired]:
+async def _unindexed(batch: Sequence[Expired], run: RetentionRun) -> Sequence[Expired]:
     """Return the snapshots that the index no longer holds; none while it or the vault is unavailable."""
     try:
         free = await unindex_snapshots([item.key for item in batch], run.service)

@@ -1,6 +1,6 @@
 """Plan, change and restore the documents of a retraction: each with one governed patch at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -28,13 +28,19 @@ from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.retraction_gate import Known, decide_retraction
 from memnet.domain.documents.write_decision import Decision
 from memnet.domain.governance.retraction import DocumentPlan, DocumentRequest, ValueFate, Why
+from memnet.domain.governance.retraction_origins import sources_of
 from memnet.domain.governance.retraction_reach import Reach
-from memnet.domain.governance.retraction_undo import restore, scalars_of
-from memnet.domain.governance.retraction_values import known_values, take_back
-from memnet.domain.history.origin import Traced
+from memnet.domain.governance.retraction_undo import known_values, restore, scalars_of
+from memnet.domain.governance.retraction_values import take_back
+from memnet.domain.governance.source import Source, SourceKind
+from memnet.domain.history.origin import Origin, Traced
 from memnet.domain.history.origin_links import MERGED
+from memnet.domain.history.origin_table import dump_origins, load_origins
+from memnet.domain.history.restored_origins import RESTORED, restored
 from memnet.operations.documents.write import commit_governed
+from memnet.operations.governance.withdrawn_items import find_replays
 from memnet.operations.history.read_origins import read_origins
+from memnet.operations.replay.closed_sources import read_closed_sources
 from memnet.paging import bounded, rows
 from memnet.ports import StoreConflict
 from memnet.service import Service
@@ -90,13 +96,38 @@ class DocumentChange:
     """The pointers that the operations may change."""
     gate: Gate | None
     """None: no profile may write the document."""
+    origins: Json
+    """Where the values of the version come from; None for an undo, which needs no undo."""
+    sources: Sequence[Traced | None] = ()
+    """For each operation the tree of its value, with the origins that it had; None: it has none, or is new."""
     merged: Sequence[dict[str, Json]] = ()
 
     def request(self, number: int, evidence: EvidenceMembers) -> DocumentRequest:
         """Return the request with this number."""
-        given = evidence | ({MERGED: list(self.merged)} if self.merged else {})
-        etag, before = self.current.commit.etag, self.current.content
-        return DocumentRequest(number=number, etag=etag, ops=list(self.ops), evidence=given, before=before)
+        before = self.current.content
+        back = restored(before, self.ops, self.sources)
+        given = evidence | ({MERGED: list(self.merged)} if self.merged else {}) | ({RESTORED: back} if back else {})
+        return DocumentRequest(
+            number=number,
+            etag=self.current.commit.etag,
+            ops=list(self.ops),
+            evidence=given,
+            before=before,
+            origins=self.origins,
+        )
+
+
+async def find_reach(scope: UserScope, source: Source, replay_ids: Iterable[str], service: Service) -> Reach:
+    """Return what rests on a source, beside the other sources of the user that are closed.
+
+    One read, and for each closed actor one listing of replays. Raises HistoryCorrupt, Unavailable.
+    """
+    closed = [one.source for one in await read_closed_sources(scope, service.records) if one.source != source]
+    others = [
+        Reach(one, frozenset(await find_replays(scope, one, service) if one.kind is SourceKind.ACTOR else ()))
+        for one in dict.fromkeys(closed)
+    ]
+    return Reach(source, frozenset(replay_ids), tuple(others))
 
 
 async def find_documents(scope: UserScope, reach: Reach, service: Service) -> list[DocumentChange]:
@@ -132,11 +163,18 @@ async def find_change(key: DocumentKey, *, reach: Reach, service: Service) -> Do
         except DocumentNotFound:
             return None
         if content is not None and traced.version.etag == current.commit.etag:
-            return _change(key, current, content, reach, service.catalog)
+            return _change(key, current, content, reach, service.catalog, traced.origins.changes)
     raise StoreConflict
 
 
-def _change(key: DocumentKey, current: Envelope, content: Traced, reach: Reach, catalog: Catalog) -> DocumentChange:
+def _change(
+    key: DocumentKey,
+    current: Envelope,
+    content: Traced,
+    reach: Reach,
+    catalog: Catalog,
+    changes: Sequence[Origin],
+) -> DocumentChange:
     gate = _gate(key, current, known_values(content), catalog)
 
     def fits(ops: Sequence[Op], named: Sequence[str]) -> Why | None:
@@ -144,7 +182,7 @@ def _change(key: DocumentKey, current: Envelope, content: Traced, reach: Reach, 
             return Why.READ_ONLY
         return gate.refusal(_trial(key, current, gate, ops), current, named)
 
-    taken = take_back(content, reach, _sections(key, catalog), fits)
+    taken = take_back(content, reach, _sections(key, catalog), fits, changes)
     plan = DocumentPlan(
         namespace=key.namespace,
         path=key.path,
@@ -153,7 +191,16 @@ def _change(key: DocumentKey, current: Envelope, content: Traced, reach: Reach, 
         binding_id=None if gate is None else gate.rules.binding.binding_id,
         values=taken.values,
     )
-    return DocumentChange(current, plan, taken.ops, taken.named, gate, taken.merged)
+    return DocumentChange(
+        current,
+        plan,
+        taken.ops,
+        taken.named,
+        gate,
+        origins=dump_origins(content),
+        sources=sources_of(content, taken.ops, reach),
+        merged=taken.merged,
+    )
 
 
 async def find_undo(key: DocumentKey, plan: DocumentPlan, service: Service) -> DocumentChange | None:
@@ -169,15 +216,16 @@ async def find_undo(key: DocumentKey, plan: DocumentPlan, service: Service) -> D
     if gate is None:
         return None
     trial = partial(_trial, key, current, gate)
-    ops, kept = restore(
-        before=request.before,
+    undoing = restore(
+        before=load_origins(request.origins, request.before),
         ops=request.ops,
         named=[value.pointer for value in plan.values if value.fate is not ValueFate.UNRESOLVED],
         current=current.content,
         rules=gate.sections,
         fits=lambda ops: gate.refusal(trial(ops), current, EVERYWHERE) is None,
     )
-    return DocumentChange(current, replace(plan, not_undone=tuple(kept)), ops, EVERYWHERE, gate)
+    changed = replace(plan, not_undone=tuple(undoing.kept))
+    return DocumentChange(current, changed, undoing.ops, EVERYWHERE, gate, origins=None, sources=undoing.sources)
 
 
 def _gate(key: DocumentKey, current: Envelope, known: Known, catalog: Catalog) -> Gate | None:

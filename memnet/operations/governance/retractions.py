@@ -30,11 +30,10 @@ from memnet.domain.governance.retraction import (
     RetractionStatus,
     retraction_id_of,
 )
-from memnet.domain.governance.retraction_reach import Reach
 from memnet.domain.governance.source import Source
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.operations.governance.legal_holds import holds_covering
-from memnet.operations.governance.retraction_documents import find_documents
+from memnet.operations.governance.retraction_documents import find_documents, find_reach
 from memnet.operations.governance.withdrawn_items import find_replays, plan_items
 from memnet.operations.replay.jobs import send_job
 from memnet.operations.replay.retraction_record import (
@@ -194,7 +193,7 @@ async def _check_hold(scope: UserScope, service: Service) -> None:
 async def _plan(scope: UserScope, source: Source, service: Service) -> RetractionPlan:
     items = await plan_items(scope, source, service)
     replay_ids = await find_replays(scope, source, service)
-    found = await find_documents(scope, Reach(source, frozenset(replay_ids)), service)
+    found = await find_documents(scope, await find_reach(scope, source, replay_ids, service), service)
     return RetractionPlan(tuple(one.plan for one in found), tuple(items), tuple(replay_ids))
 
 

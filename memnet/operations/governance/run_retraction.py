@@ -27,6 +27,7 @@ from memnet.operations.governance.retraction_documents import (
     DocumentChange,
     find_change,
     find_documents,
+    find_reach,
     find_undo,
     send,
 )
@@ -134,7 +135,7 @@ async def _apply(loaded: LoadedRetraction, service: Service) -> LoadedRetraction
         loaded = await write_plan(loaded, plan, service)
     for item in items:
         await apply_item(scope, item, withdrawal, service)
-    reach = Reach(withdrawal.source, frozenset(replay_ids))
+    reach = await find_reach(scope, withdrawal.source, replay_ids, service)
 
     def taking(key: DocumentKey, _: DocumentPlan) -> Awaitable[DocumentChange | None]:
         return find_change(key, reach=reach, service=service)

@@ -9,7 +9,7 @@ from memnet.domain.core.json_patch import Pointer, pointer_text
 from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents.audit_record import Version
 from memnet.domain.history.blame import Blamed, blame, with_before
-from memnet.operations.history.read_origins import read_origins
+from memnet.operations.history.read_origins import TracedVersion, read_change, read_origins
 from memnet.service import Service
 
 
@@ -38,21 +38,20 @@ async def get_blame(
     rows = blame(traced.origins, place)
     page = rows[skipped : skipped + limit]
     if place and skipped == 0 and not page[0].knows_before:
-        page[0] = await _with_before(key, page[0], service)
+        page[0] = await _with_before(traced, page[0], service)
     end = skipped + len(page)
     version = traced.version
     following = cursors.encode(listing, f"{end}:{version.change_id}") if end < len(rows) else None
     return BlamePage(version, page, following)
 
 
-async def _with_before(key: DocumentKey, row: Blamed, service: Service) -> Blamed:
+async def _with_before(traced: TracedVersion, row: Blamed, service: Service) -> Blamed:
     """Return the row with the values before, if the record of its change is kept."""
-    change_id = row.node.origin.change_id
     try:
-        then = await read_origins(key, service, as_of=change_id)
+        then = await read_change(traced, row.node.origin.sequence, service)
     except VersionNotFound:
         return row
-    return with_before(row, then.origins)
+    return with_before(row, then)
 
 
 def _position(listing: str, cursor: str) -> tuple[int, str]:

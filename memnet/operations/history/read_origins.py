@@ -6,10 +6,12 @@ from memnet.domain.core.errors import DocumentNotFound
 from memnet.domain.core.scope import DocumentKey
 from memnet.domain.documents import envelope
 from memnet.domain.documents.audit_record import Version
+from memnet.domain.documents.envelope import Envelope
 from memnet.domain.history.origins import Origins
 from memnet.domain.history.reconstruction import parse_moment
 from memnet.operations.history.find_version import find_version
 from memnet.service import Service
+from memnet.stores import StoredHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,9 @@ class TracedVersion:
     version: Version
     """With a content."""
     origins: Origins
+    current: Envelope
+    """The document as it was read, and the history that it had."""
+    history: StoredHistory
 
 
 async def read_origins(
@@ -42,6 +47,19 @@ async def read_origins(
     if current is None or current.erased or (as_of is None and current.deleted):
         raise DocumentNotFound(param="path")
     moment = current.commit.sequence if as_of is None else parse_moment(as_of, current)
-    found = await find_version(key, current, moment, service, is_traced=True, is_whole=is_whole)
+    history = await service.audit.history(key.scope, current.doc_id)
+    found = await find_version(key, current, moment, service, is_traced=True, is_whole=is_whole, history=history)
     assert found.origins is not None
-    return TracedVersion(key, found.version(), found.origins)
+    return TracedVersion(key, found.version(), found.origins, current, history)
+
+
+async def read_change(traced: TracedVersion, sequence: int, service: Service) -> Origins:
+    """Return the origins as an earlier change left them, with the values that it replaced.
+
+    Raises VersionNotFound, HistoryCorrupt, VaultUnavailable, Unavailable.
+    """
+    found = await find_version(
+        traced.key, traced.current, sequence, service, is_traced=True, with_change=True, history=traced.history
+    )
+    assert found.origins is not None
+    return found.origins

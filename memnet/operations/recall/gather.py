@@ -24,6 +24,7 @@ from memnet.operations.events.find import (
     Indexed,
     Read,
     embed_query,
+    list_marks,
     read_hits,
     read_marked,
     search_near,
@@ -68,8 +69,8 @@ class _Here:
 async def gather(request: RecallRequest, profile: Profile, service: Service) -> Gathered:
     """Read documents, uses and marks, and search the index, all at once; then read what was said around the best.
 
-    Documents are always awaited, everything else until the profile's deadline. Raises VaultUnavailable, Unavailable
-    (the storage).
+    Documents are always awaited, and the list of what was deleted; everything else until the profile's deadline. Raises
+    VaultUnavailable, Unavailable (the storage).
     """
     effort, query, shown = BestEffort(profile.recall.seconds), _query(request, profile), shown_for(request, profile)
     here, uses, (indexed, found) = await asyncio.gather(
@@ -126,12 +127,16 @@ async def _here(
     request: RecallRequest, profile: Profile, query: RecallQuery, effort: BestEffort, service: Service
 ) -> _Here:
     """Read documents and what is marked, and embed what of it has no vector yet."""
-    entries, marked = await asyncio.gather(
-        read_entries(request, profile, service), effort.get(read_marked(query, service), Read())
-    )
+    entries, marked = await asyncio.gather(read_entries(request, profile, service), _marked(query, effort, service))
     marked = marked.best(request.query, MARKED)
     candidates = [*entries.candidates, *marked.candidates()]
     return _Here(entries, marked, await effort.get(_vectors(candidates, effort, service), {}))
+
+
+async def _marked(query: RecallQuery, effort: BestEffort, service: Service) -> Read:
+    # The list is awaited: without it the index could show what was deleted.
+    marks = await list_marks(query, service)
+    return await effort.get(read_marked(query, marks, service), marks.deleted())
 
 
 async def _vectors(candidates: Sequence[Candidate], effort: BestEffort, service: Service) -> Vectors:

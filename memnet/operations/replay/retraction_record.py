@@ -24,7 +24,7 @@ class LoadedRetraction:
 
 
 async def load_retraction(job: Job, service: Service) -> LoadedRetraction:
-    """Read a retraction and unseal its plan.
+    """Read a retraction and unseal its plan; that of one that has expired is empty.
 
     Raises RetractionNotFound, HistoryCorrupt, DecryptionFailed, VaultUnavailable, Unavailable.
     """
@@ -32,6 +32,8 @@ async def load_retraction(job: Job, service: Service) -> LoadedRetraction:
     if stored is None:
         raise RetractionNotFound()
     found = retractions.load(stored.data)
+    if found.is_expired:
+        return LoadedRetraction(found, RetractionPlan(), stored.storage_etag)
     plaintext = await KeyRing(service.vault).unseal(found.key, canonical(found.sealed))
     return LoadedRetraction(found, load_plan(plaintext), stored.storage_etag)
 

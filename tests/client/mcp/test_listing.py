@@ -8,7 +8,7 @@ from mcp import Client, types
 
 from memnet_client.mcp.server import create_server
 
-MAX_LISTED = 9200
+MAX_LISTED = 9300
 """Characters of tools/list: they are a part of every conversation of every host."""
 IDENTITY = ("tenant", "user", "principal", "role", "token")
 

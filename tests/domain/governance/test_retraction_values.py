@@ -13,8 +13,9 @@ from memnet.domain.documents.entry import evidence_of
 from memnet.domain.documents.retraction_gate import decide_retraction
 from memnet.domain.documents.statement import contradictions
 from memnet.domain.governance.retraction import ValueFate, Why
-from memnet.domain.governance.retraction_values import known_values
+from memnet.domain.governance.retraction_undo import known_values
 from memnet.domain.governance.source import Source, SourceKind
+from memnet.domain.history.origin_table import dump_origins
 from tests.domain.retraction_document import Recorded, op
 from tests.domain.samples import patch_command, version_with
 from tests.domain.statement_document import intervals
@@ -199,6 +200,56 @@ def test_statements_are_what_they_were_had_the_source_said_nothing(said: list[An
     assert taken.copied().get("home") == clean.copied().get("home")
     assert not contradictions({"facts": []}, taken.copied(), taken.document.rules.profile.upkeep_rules["b"])
     assert list(taken.plan().ops) == []
+
+
+AGAIN = [("Berlin", "good2", 1, True), ("Rome", "worse", 3, True), ("Berlin", "worse", 2, True)]
+"""The source says again what was there before it."""
+SPLIT_BETWEEN = [("Berlin", "bad", 1, False), ("Berlin", "worse", 2, False), ("Lisbon", "good1", 1, False)]
+"""Nothing is left of the change that an item of the split entry cites."""
+BOTH = [("Lisbon", "bad", 1, True), ("Lisbon", "worse", 3, True), ("Berlin", "good1", 2, True)]
+
+
+@settings(max_examples=100, deadline=None)
+@example(AGAIN, ["worse", "bad"], 3)
+@example(SPLIT_BETWEEN, ["worse", "bad"], 3)
+@example(BOTH, ["bad", "worse"], 1)
+@given(
+    st.lists(
+        st.tuples(VALUES, st.sampled_from(["bad", "worse", "good1", "good2"]), st.integers(1, 9), st.booleans()),
+        min_size=1,
+        max_size=9,
+    ),
+    st.permutations(["bad", "worse"]),
+    st.integers(0, 9),
+)
+def test_of_two_sources_nothing_is_left_whichever_is_taken_back_first(
+    said: list[Any], order: list[str], pause: int
+) -> None:
+    """The oracle: the document built without both. A statement can be made while one of them is taken back already."""
+    taken, clean = Recorded(), Recorded()
+    sources = [Source(kind=SourceKind.CONVERSATION, conversation_id=name) for name in order]
+    for number, (value, source, at, has_home) in enumerate(said):
+        if number == pause:
+            taken.take_back(sources[0])
+        if number >= pause and source == order[0]:
+            continue
+        for document in (taken, clean) if source not in order else (taken,):
+            document.say(value, source, at)
+            if has_home:
+                verb = "replace" if "home" in document.copied() else "add"
+                document.patch(op(verb, "/home", value), source=source)
+    for source in sources:
+        taken.take_back(source)
+    assert intervals(taken.document.facts) == intervals(clean.document.facts)
+    assert cited(taken) == cited(clean)
+    assert taken.copied().get("home") == clean.copied().get("home")
+    assert not [made.ops for made in map(taken.plan, sources) if made.ops]
+    content = taken.origins.content
+    assert content is not None
+    home = content.value.get("home")
+    assert home is None or not taken.reach(sources[0]).voids(home)
+    assert home is None or home.origin.reason == "live_update"
+    assert taken.shortened() == dump_origins(content)
 
 
 def test_the_gate_refuses_what_the_plan_does_not_name_and_what_never_was() -> None:

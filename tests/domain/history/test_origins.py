@@ -11,8 +11,9 @@ from memnet.domain.core import json_patch
 from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.history.origin import MAX_BEFORE, MAX_SOURCES, Traced
-from memnet.domain.history.origin_table import dump_origins
+from memnet.domain.history.origin_table import dump_origins, load_origins
 from memnet.domain.history.origins import Origins
+from memnet.domain.history.restored_origins import restored
 
 EMPTY: dict[str, Any] = {"notes": [], "facts": [], "box": {}}
 
@@ -236,11 +237,22 @@ def test_upkeep_carries_what_it_writes_again_and_merged_entries_are_sources() ->
 
 def test_what_a_retraction_puts_back_has_the_origins_that_it_had() -> None:
     made = origins_of(record(2, op("add", "/notes/-", "A."), evidence={"conversation_id": "c1"}))
-    had = dump_origins(at(made, "/notes/0"))
     made.take(record(3, op("replace", "/notes/0", "B.")))
-    restored = [{"at": "/content/notes/0", "origins": had}]
-    made.take(record(4, op("replace", "/notes/0", "A."), reason="retraction", evidence={"restored": restored}))
-    assert (at(made, "/notes/0").origin.sequence, at(made, "/notes/0").value) == (2, "A.")
+    (had,) = at(made, "/notes/0").before()
+    content, ops = at(made, "").plain(), [op("replace", "/notes/0", "A.")]
+    back = restored(content, ops, [had])
+    # The baseline keeps no values before: the row alone says where the value comes from.
+    shortened = Origins(load_origins(dump_origins(at(made, "")), content), sequence=3)
+    taken = record(4, *ops, reason="retraction", evidence={"retraction_id": "r1", "restored": back})
+    for origins in (made, shortened):
+        origins.take(taken)
+        node = at(origins, "/notes/0")
+        assert (node.origin.sequence, node.value, list(node.before())) == (2, "A.", [])
+        assert not origins.knows_before(node)
+    # No client can send such rows: in a change of another reason they mean nothing.
+    live = Origins(load_origins(dump_origins(at(made, "")), content), sequence=3)
+    live.take(taken | {"reason": "live_update", "ops": [op("replace", "/notes/0", "C.")]})
+    assert at(live, "/notes/0").origin.sequence == 4
 
 
 def test_the_further_sources_and_the_values_before_are_bounded() -> None:
@@ -295,3 +307,23 @@ def test_a_migration_keeps_the_origins_of_what_it_gives_another_place() -> None:
         assert [at(made, path).origin.sequence for path in ("/box/owner", "/box/kind", "/box/years")] == [4, 4, 4]
         live = origins_of(said, named, record(4, *ops))
         assert at(live, "/people/0").origin.sequence == 4
+
+
+def test_a_conversation_that_writes_again_and_again_does_not_hide_what_another_one_said() -> None:
+    made = origins_of(
+        record(2, op("add", "/box/a", "A."), op("add", "/box/b", "clean"), evidence={"conversation_id": "good"}),
+        record(3, op("replace", "/box/a", "A."), evidence={"conversation_id": "better"}),
+    )
+    for number in range(4, 104):
+        again = op("replace", "/box/a", "A."), op("replace", "/box/b", str(number))
+        made.take(record(number, *again, evidence={"conversation_id": "bad", "message_ids": [f"m{number}"]}))
+    said = [source.origin.sequence for source in at(made, "/box/a").further]
+    assert (len(said), said[0], said[-1]) == (MAX_SOURCES, 3, 103)
+    before = [earlier.value for earlier in at(made, "/box/b").before()]
+    assert (len(before), before[0], before[-1]) == (MAX_BEFORE, "102", "clean")
+    # The first further source is kept in any case; a later one of another conversation is, too.
+    made.take(record(104, op("replace", "/box/a", "A."), evidence={"conversation_id": "late"}))
+    for number in range(105, 130):
+        evidence = {"conversation_id": "bad", "message_ids": [f"m{number}"]}
+        made.take(record(number, op("replace", "/box/a", "A."), evidence=evidence))
+    assert {3, 104} <= {source.origin.sequence for source in at(made, "/box/a").further}

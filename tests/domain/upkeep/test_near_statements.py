@@ -122,13 +122,14 @@ def test_the_same_words_about_something_else_stay_open() -> None:
         ("The user likes green tea with milk.", "favourite", "green tea with milk"),
         ("The user likes 2 green teas.", "favourite", "green tea"),
         ("The friend of Ana likes green tea.", "favourite", "green tea"),
+        ("Tom likes green tea.", "favourite", "green tea"),
+        ("The user likes green tea.", "favourite", "green tea with milk"),
     ],
 )
 def test_what_denies_narrows_or_adds_stays_open(text: str, attribute: str, value: str) -> None:
     kept = statement("s1", "The user likes green tea.", "likes", "green tea", confidence=0.9)
     assert not alike(kept, statement("s2", text, attribute, value))
-    denies = not text.endswith("milk.")
-    assert alike(kept, statement("s2", text, attribute, "green tea"), is_judged=True) is not denies
+    assert alike(kept, statement("s2", text, attribute, value), is_judged=True) is False
 
 
 @pytest.mark.parametrize(

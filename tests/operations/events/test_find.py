@@ -6,7 +6,7 @@ from datetime import timedelta
 from memnet.domain.events.event_search import EventQuery, Mode
 from memnet.domain.events.turn_search import TurnQuery
 from memnet.domain.sealing.data_keys import data_keys_key
-from memnet.operations.events.find import Read, read_hits, read_marked, search_index
+from memnet.operations.events.find import Read, find_marked, read_hits, search_index
 from tests.operations.event_scenario import TwoNumbers
 from tests.operations.turn_search_scenario import ONE, OTHER, SPOKEN, TurnWorld, said
 
@@ -48,7 +48,7 @@ async def test_a_marked_turn_counts_more_than_that_of_the_index_and_keeps_its_ve
     await world.index_all()
     found = await search_index(QUERY, world.service)
     read = await read_hits(ONE, found.by_words.items, world.service)
-    marked = await read_marked(QUERY, world.service)
+    marked = await find_marked(QUERY, world.service)
     assert [turn.vector for turn in marked.turns.values()] == [None]
     (turn,) = read.with_others(marked).turns.values()
     assert turn.vector is not None
@@ -60,8 +60,8 @@ async def test_marks_of_other_kinds_and_users_are_not_read() -> None:
     await world.store("c1", said("m1", "slow"))
     await world.store("c1", said("m1", "slow"), scope=OTHER)
     world.clock.advance(timedelta(seconds=1))
-    assert (await read_marked(EventQuery(scope=ONE, text="slow", top=1), world.service)).candidates() == []
-    (candidate,) = (await read_marked(QUERY, world.service)).candidates()
+    assert (await find_marked(EventQuery(scope=ONE, text="slow", top=1), world.service)).candidates() == []
+    (candidate,) = (await find_marked(QUERY, world.service)).candidates()
     assert candidate.snapshot_uri is not None
     assert "/u1/" in candidate.snapshot_uri
 
@@ -69,6 +69,6 @@ async def test_marks_of_other_kinds_and_users_are_not_read() -> None:
 async def test_the_best_of_many_marked_turns_are_kept() -> None:
     world = TurnWorld()
     await world.store("c1", said("m1", "slow"), said("m2", "fast", at=1), said("m3", "slower", at=2))
-    marked = await read_marked(QUERY, world.service)
+    marked = await find_marked(QUERY, world.service)
     assert marked.best("slow", 3) is marked
     assert [turn.message_id for turn in marked.best("slow", 1).turns.values()] == ["m1"]

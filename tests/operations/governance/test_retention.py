@@ -83,7 +83,7 @@ async def test_the_counts_match_the_deletions_and_a_dry_run_deletes_nothing(worl
 
     counts = applied.to_json()["counts"]
     assert {name: count["removed"] for name, count in counts.items()} == {name: lost(name) for name in counts}
-    lived = counts.keys() - {"conflicts", "imports", "usage", "withdrawn"}
+    lived = counts.keys() - {"conflicts", "imports", "usage", "retractions", "withdrawn"}
     assert all(counts[name]["removed"] and counts[name]["retained"] for name in lived)
     histories = await world.audit.histories(SCOPE)
     assert applied.to_json()["baselines"] == sum(history.begins > 1 for history in histories.values()) == 2

@@ -169,6 +169,27 @@ async def test_a_long_history_takes_no_more_calls_than_a_short_one(
     assert calls.total() <= 4
 
 
+async def test_the_values_before_are_known_wherever_a_segment_ends(
+    service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_segments, "MAX_RECORDS", 4)
+    made = await summary(service, *map(str, range(12)))
+    over = made[-1].etag
+    for number, change in enumerate(made[1:], start=1):
+        (row,) = (await page(service, "/summary", as_of=change.change_id)).rows
+        assert (row.knows_before, row.before[0].value) == (True, str(number - 1))
+    for number in range(8):
+        added = {"op": "add", "path": "/content/facets/x", "value": str(number)}
+        over = (await service.patch(added, over=over)).etag
+    await service.background.drain()
+    calls = StorageCalls(service)
+    (row,) = (await page(service, "/summary")).rows
+    # The change of the value ends a segment: the next one has the record that confirms it.
+    assert (row.node.origin.sequence % 4, row.knows_before, row.before[0].value) == (0, True, "10")
+    assert (calls.count("get", "alpha.json"), calls.count("list", "")) == (1, 1)
+    assert calls.total() <= 7
+
+
 async def test_what_is_not_there_is_refused(service: Any) -> None:
     (made,) = await summary(service, "One.")
     for at in ("/unknown", "/summary/0", "/recent_notes/0", "/recent_notes/-"):
