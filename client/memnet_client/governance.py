@@ -1,11 +1,10 @@
 """Calls for auditors and administrators: audit records, retention, legal holds, erasure, and the service itself."""
 
 from memnet_client import requests, retraction_requests
-from memnet_client.pending import pending_item
 from memnet_client.randomness import new_id
 from memnet_client.steps import Json, Request, Retry, Steps, send
 from memnet_client.user_calls import UserCalls
-from memnet_client.values import Export, Page, Pages, TenantQuestion
+from memnet_client.values import Export, Page, Pages, TenantQuestion, pending_item
 
 
 class Governance(UserCalls):

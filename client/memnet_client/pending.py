@@ -10,7 +10,7 @@ from memnet_client.errors import IdempotencyKeyReused
 from memnet_client.results import applied_before, change_of
 from memnet_client.steps import Json, Request, Steps, send
 from memnet_client.user_calls import UserCalls
-from memnet_client.values import Change, Evident, Page, Pages, PendingItem, evidence_json
+from memnet_client.values import Change, Evident, Page, Pages, PendingItem, evidence_json, pending_item
 
 Take = Literal["proposed", "existing", "both"]
 CONFIRMED = 0.95
@@ -82,11 +82,6 @@ class PendingItems(UserCalls):
             return change_of((yield from send(request, self.retry)))
         except IdempotencyKeyReused as error:
             return applied_before(error)
-
-
-def pending_item(row: Json) -> PendingItem:
-    """Return a row of a list."""
-    return PendingItem(row["namespace"], row["path"], row["etag"], row["item"], row["existing"])
 
 
 def _key(item: PendingItem, answer: Mapping[str, Json]) -> str:

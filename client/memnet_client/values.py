@@ -229,6 +229,11 @@ class PendingItem:
         return self.raw.get("decides")  # type: ignore[no-any-return]
 
 
+def pending_item(row: Json) -> PendingItem:
+    """Return the item of a row of a list."""
+    return PendingItem(row["namespace"], row["path"], row["etag"], row["item"], row["existing"])
+
+
 @dataclass(frozen=True, slots=True)
 class TenantQuestion:
     """A question about a user that the tenant decides."""

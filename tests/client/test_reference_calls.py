@@ -13,7 +13,7 @@ import pytest
 from api.api_page import description
 from api.operation_calls import PYTHON, curl
 from memnet_client import Evidence, Memnet
-from memnet_client.pending import pending_item
+from memnet_client.values import pending_item
 
 Operation = tuple[str, str, Mapping[str, Any]]
 ETAG = '"2-9f2c41d07be35a18"'

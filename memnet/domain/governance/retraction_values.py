@@ -18,11 +18,21 @@ from memnet.domain.core.scope import Json
 from memnet.domain.documents.difference import GONE
 from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
 from memnet.domain.documents.pending_item import ALSO_PROPOSED_BY
-from memnet.domain.documents.statement import AT, kept_members, observations_of, statements_of, thing_of, time_of
+from memnet.domain.documents.statement import kept_members, observations_of, statements_of, thing_of, time_of
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
-from memnet.domain.governance.retraction_evidence import cited, items_of, joined
+from memnet.domain.governance.retraction_evidence import (
+    cited,
+    id_of,
+    items_of,
+    joined,
+    parts_cited,
+    things_of,
+    times_gone,
+    with_member,
+    without_beginning,
+)
 from memnet.domain.governance.retraction_joined import Joined, joins_source, part
 from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
@@ -34,7 +44,7 @@ from memnet.domain.governance.retraction_units import (
     made_of,
     planned_value,
 )
-from memnet.domain.governance.source import SourceKind, parts_of
+from memnet.domain.governance.source import SourceKind
 from memnet.domain.history.origin import Origin, Traced
 
 _CITING = frozenset(POINTERS)
@@ -91,15 +101,15 @@ class _Taking:
     def look(self, content: Traced, changes: Sequence[Origin]) -> None:
         """Note what the changes of the source cite, and what the others do."""
         for origin in filter(self.reach.withdraws, changes):
-            self.withdrawn |= _parts(origin)
+            self.withdrawn |= parts_cited(origin)
         for _, node in content.nodes():
             for one in [node, *node.before()]:
                 for _, within in one.nodes():
                     for origin in within.sources():
                         if self.reach.withdraws(origin):
-                            self.withdrawn |= _parts(origin)
+                            self.withdrawn |= parts_cited(origin)
                         elif origin.states and not self.reach.is_void(origin):
-                            self.cited |= _parts(origin)
+                            self.cited |= parts_cited(origin)
             if isinstance(node.value, dict) and node.value.keys() & _CITING:
                 self._trust(node)
 
@@ -195,7 +205,7 @@ class _Taking:
         items = [] if child is None else items_of(child)
         kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
-            taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
+            taken_over = self.joined.get((rule.place, id_of(node, rule)), frozenset())
             kept = [item for item in kept if cited(item) in self.cited - taken_over]
             return {**node.plain(), rule.evidence_field: joined(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
@@ -208,14 +218,14 @@ class _Taking:
         statements, until = statements_of(rule), node.value.get(statements_of(rule).until_field)
         if until is not None and statements.replaced_field not in node.value and self.reach.withdraws(until.origin):
             # Closed without a successor: it holds again, or ends when another change has closed it.
-            remains = _with(remains, statements.until_field, self._clean(until))
+            remains = with_member(remains, statements.until_field, self._clean(until))
         name = statements.from_field
         began = node.value.get(name)
         if began is not None and kept and isinstance(remains, dict) and self.reach.withdraws(began.origin):
             # An entry that the source split begins later, and the fold joins its parts again by their observations.
             earlier = self._clean(began)
             if earlier is None or time_of({name: earlier}, name) > time_of(node.plain(), name):
-                remains = _with(remains, name, earlier)
+                remains = with_member(remains, name, earlier)
         return remains
 
     def _clean(self, node: Traced) -> Json:
@@ -283,7 +293,7 @@ class _Taking:
                 for one in (unit.before, unit.after)
                 if isinstance(one, dict)
             }
-            gone = _times_gone(of_section.values(), rule)
+            gone = times_gone(of_section.values(), rule)
             for thing in things:
                 self._fold(thing, of_section, gone, rule)
 
@@ -343,10 +353,10 @@ class _Taking:
                     continue
                 if link.value not in ids and not self.reach.withdraws(link.origin):
                     continue
-                unit.after = _with(unit.after, name, None)
+                unit.after = with_member(unit.after, name, None)
                 if name == statements.replaced_field:
                     until = self._ended(unit.node.value.get(statements.until_field), link)
-                    unit.after = _with(unit.after, statements.until_field, until)
+                    unit.after = with_member(unit.after, statements.until_field, until)
 
     def _ended(self, until: Traced | None, link: Traced) -> Json:
         """Return when another change has ended an entry, without a successor, before the link was written; or None."""
@@ -355,9 +365,9 @@ class _Taking:
         return clean[0].plain() if is_ended else None
 
     def _fold(self, thing: Any, of_section: Mapping[int, Unit], gone: set[str], rule: SectionUpkeep) -> None:
-        about = {slot: unit for slot, unit in of_section.items() if thing in _things(unit, rule)}
+        about = {slot: unit for slot, unit in of_section.items() if thing in things_of(unit, rule)}
         held = {
-            slot: _without_beginning(unit.after, gone, rule)
+            slot: without_beginning(unit.after, gone, rule)
             for slot, unit in about.items()
             if isinstance(unit.after, dict) and thing_of(unit.after, rule) == thing
         }
@@ -377,7 +387,7 @@ class _Taking:
             unit.after = run.entry
             others = [about[slot] for slot in run.slots() if slot != run.slot]
             # What the source put has nothing to add to where the entry comes from.
-            unit.merged = tuple(one.place for one in others if _gone(one) and not one.is_rewritten)
+            unit.merged = tuple(one.place for one in others if one.after is GONE and not one.is_rewritten)
 
 
 def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
@@ -385,42 +395,3 @@ def _kept(rule: SectionUpkeep | None) -> Sequence[str]:
     if rule is None:
         return ()
     return (rule.id_field, *(() if rule.statements is None else kept_members(rule)))
-
-
-def _id(node: Traced, rule: SectionUpkeep) -> Json:
-    own = node.value.get(rule.id_field)
-    return own.value if own is not None and isinstance(own.value, str) else None
-
-
-def _gone(unit: Unit) -> bool:
-    return unit.after is GONE
-
-
-def _things(unit: Unit, rule: SectionUpkeep) -> list[Any]:
-    return [thing_of(one, rule) for one in (unit.before, unit.after) if isinstance(one, dict)]
-
-
-def _without_beginning(entry: dict[str, Any], gone: set[str], rule: SectionUpkeep) -> dict[str, Any]:
-    """Return an entry whose beginning is that of its observations, if it began with one that is gone."""
-    name = statements_of(rule).from_field
-    if time_of(entry, name) not in gone or not evidence_of(entry, rule):
-        return entry
-    return {other: value for other, value in entry.items() if other != name}
-
-
-def _times_gone(units: Collection[Unit], rule: SectionUpkeep) -> set[str]:
-    """Return when the observations were made that are gone from a section."""
-    remain = {canonical(item) for unit in units if unit.after is not GONE for item in evidence_of(unit.after, rule)}
-    items = [item for unit in units for item in evidence_of(unit.before, rule) if canonical(item) not in remain]
-    return {time_of(item, AT) for item in items if isinstance(item, dict)} - {""}
-
-
-def _with(entry: dict[str, Any], name: str, value: Json) -> dict[str, Any]:
-    """Return an entry with another member; None: without it."""
-    rest = {other: member for other, member in entry.items() if other != name}
-    return rest if value is None else {**rest, name: value}
-
-
-def _parts(origin: Origin) -> set[bytes]:
-    """Return what a change cites."""
-    return {cited(one) for one in parts_of(dict(origin.evidence or {}))}
