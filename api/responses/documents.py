@@ -80,20 +80,6 @@ class DocumentPage(Page):
     documents: list[DocumentRow]
 
 
-class PendingRow(Located):
-    """A pending item and its document."""
-
-    pointer: str = Field(description="The item's position in the document.")
-    etag: str = Field(description="The version that was read.")
-    item: Object = Field(description="The proposal: its operation, proposer, base and evidence.")
-
-
-class PendingPage(Page):
-    """A page of pending items."""
-
-    pending: list[PendingRow]
-
-
 class ShownEntry(BaseModel):
     """The open entry that a question shows."""
 
@@ -105,11 +91,27 @@ class ShownEntry(BaseModel):
     confirmed_by: list[str]
 
 
+class PendingRow(Located):
+    """A pending item and its document."""
+
+    pointer: str = Field(description="The item's position in the document.")
+    etag: str = Field(description="The version that was read.")
+    item: Object = Field(description="The proposal: its operation, proposer, base and evidence.")
+    existing: ShownEntry | None = Field(
+        description="Of a question: the open entry that it asks about. null: it is not open any more."
+    )
+
+
+class PendingPage(Page):
+    """A page of pending items."""
+
+    pending: list[PendingRow]
+
+
 class TenantPendingRow(PendingRow):
-    """A question that the tenant decides, and the entry that it asks about."""
+    """A question that the tenant decides."""
 
     user_id: str
-    existing: ShownEntry | None = Field(description="null: the entry that the question shows is not open any more.")
 
 
 class TenantPendingPage(Page):

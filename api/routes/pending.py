@@ -1,5 +1,7 @@
 """Routes of pending items."""
 
+from dataclasses import asdict
+
 from fastapi import APIRouter
 from starlette.responses import Response
 
@@ -42,7 +44,11 @@ _DECISION_ERRORS = (
     errors={E.MALFORMED_REQUEST, E.INVALID_CURSOR, E.HISTORY_CORRUPT},
 )
 async def list_(call: UserCall) -> Response:
-    """List the pending items of all of a user's documents, by document name, each with its pointer and ETag."""
+    """List the pending items of all of a user's documents, by document name, each with its pointer and ETag.
+
+    A question has in `existing` the open entry that it asks about, with its evidence, so that both sides can be
+    compared.
+    """
     limit, cursor = query.limit(call.request), query.cursor(call.request)
     page = await list_pending(call.scope, call.service, limit=limit, cursor=cursor)
     return page_response("pending", [_row(listed) for listed in page.items], page.next_cursor)
@@ -122,4 +128,5 @@ def _row(listed: ListedPending) -> Json:
         "pointer": listed.waiting.pointer,
         "etag": listed.etag,
         "item": listed.waiting.item,
+        "existing": None if listed.existing is None else asdict(listed.existing),
     }

@@ -4,7 +4,7 @@ from memnet_client import requests, retraction_requests
 from memnet_client.randomness import new_id
 from memnet_client.steps import Json, Request, Retry, Steps, send
 from memnet_client.user_calls import UserCalls
-from memnet_client.values import Export, Page, Pages, PendingItem, TenantQuestion
+from memnet_client.values import Export, Page, Pages, TenantQuestion, pending_item
 
 
 class Governance(UserCalls):
@@ -186,14 +186,7 @@ class ServiceCalls:
 
         def page(cursor: str | None) -> Steps[Page[TenantQuestion]]:
             body = yield from _body(requests.list_tenant_pending(self.root, cursor=cursor), self.retry)
-            rows = [
-                TenantQuestion(
-                    row["user_id"],
-                    PendingItem(row["namespace"], row["path"], row["etag"], row["item"]),
-                    row["existing"],
-                )
-                for row in body["pending"]
-            ]
+            rows = [TenantQuestion(row["user_id"], pending_item(row), row["existing"]) for row in body["pending"]]
             return Page(rows, body["next_cursor"])
 
         return page

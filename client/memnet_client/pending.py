@@ -10,7 +10,7 @@ from memnet_client.errors import IdempotencyKeyReused
 from memnet_client.results import applied_before, change_of
 from memnet_client.steps import Json, Request, Steps, send
 from memnet_client.user_calls import UserCalls
-from memnet_client.values import Change, Evident, Page, Pages, PendingItem, evidence_json
+from memnet_client.values import Change, Evident, Page, Pages, PendingItem, evidence_json, pending_item
 
 Take = Literal["proposed", "existing", "both"]
 CONFIRMED = 0.95
@@ -25,8 +25,7 @@ class PendingItems(UserCalls):
 
         def page(cursor: str | None) -> Steps[Page[PendingItem]]:
             body = (yield from send(requests.list_pending(self.root, cursor=cursor), self.retry)).body
-            rows = [PendingItem(row["namespace"], row["path"], row["etag"], row["item"]) for row in body["pending"]]
-            return Page(rows, body["next_cursor"])
+            return Page([pending_item(row) for row in body["pending"]], body["next_cursor"])
 
         return page
 

@@ -184,6 +184,9 @@ class PendingItem:
     path: str
     etag: str
     raw: Json
+    existing: Json = None
+    """Of a question: the open entry that it contradicts, with pointer, evidence and confidence; None: it is not open
+    any more, or the item is no question."""
 
     @property
     def pending_id(self) -> str:
@@ -224,6 +227,11 @@ class PendingItem:
     def decides(self) -> str | None:
         """Who decides: "user", "tenant", or None for everyone who may confirm."""
         return self.raw.get("decides")  # type: ignore[no-any-return]
+
+
+def pending_item(row: Json) -> PendingItem:
+    """Return the item of a row of a list."""
+    return PendingItem(row["namespace"], row["path"], row["etag"], row["item"], row["existing"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,8 @@ def test_invalid_arguments_are_a_usage_error(memnet: Memnet, storage: Settings) 
 def _asks(towns: tuple[str, ...], number: int) -> PatchDocument:
     said = f"c{number}"
     sure = 0.3 if number else 0.9
-    value = {"subject": "user", "attribute": "lives in", "value": towns[number], "text": f"Lives in {towns[number]}."}
+    value: dict[str, Any] = {"subject": "user", "attribute": "lives in", "value": towns[number]}
+    value |= {"text": f"Lives in {towns[number]}."}
     value |= {"confidence": sure, "evidence": {"conversation_id": said}}
     return PatchDocument(
         key=DocumentKey(DYNAMIC.scope, "user", "personal.json"),

@@ -13,7 +13,7 @@ import pytest
 from api.api_page import description
 from api.operation_calls import PYTHON, curl
 from memnet_client import Evidence, Memnet
-from memnet_client.values import PendingItem
+from memnet_client.values import pending_item
 
 Operation = tuple[str, str, Mapping[str, Any]]
 ETAG = '"2-9f2c41d07be35a18"'
@@ -72,7 +72,7 @@ def test_the_call_in_python_sends_the_operation(name: str) -> None:
             "maya": memnet.user("maya"),
             "Evidence": Evidence,
             "etag": ETAG,
-            "item": PendingItem(row["namespace"], row["path"], row["etag"], row["item"]),
+            "item": pending_item(row),
             "messages": [{"message_id": "m1", "role": "user", "content": "Hi", "timestamp": "2026-02-14T20:00:00Z"}],
             "conflict_id": "cfl-1",
             "erasure_id": "era-1",

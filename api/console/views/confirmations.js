@@ -1,6 +1,6 @@
 // Pending items, each with what it rests on; another principal than the proposer confirms them.
 
-import { all, each, userUrl } from "../api.js";
+import { all, userUrl } from "../api.js";
 import { announce, button, el, facts, notice } from "../dom.js";
 import { code, path, plural, scalar } from "../format.js";
 import { inline, tree } from "../json_view.js";
@@ -9,7 +9,7 @@ import { quote } from "../sentences.js";
 import { claims } from "../session.js";
 import { incomplete, nameOf } from "../subject.js";
 import { confirm, origin, reject, source } from "./confirming.js";
-import { answers, existingOf, isQuestion, sides } from "./questions.js";
+import { answers, isQuestion, sides } from "./questions.js";
 
 const DECIDES = { user: "The user decides.", tenant: "An administrator of the tenant decides." };
 
@@ -27,8 +27,6 @@ async function render({ subject, signal, reload }) {
     loadProfiles(signal),
   ]);
   if (!rows.length) return el("p", { class: "notice" }, "Nothing to confirm.");
-  const existing = await each(rows, (row) => (isQuestion(row.item) ? existingOf(subject, row, signal) : null));
-  const shown = new Map(rows.map((row, place) => [row, existing[place]]));
   rows.sort((one, other) => (scalar(one.item.proposed_at) < scalar(other.item.proposed_at) ? -1 : 1));
   const decide = async (work) => {
     const text = await work;
@@ -42,7 +40,7 @@ async function render({ subject, signal, reload }) {
     el(
       "ol",
       { class: "feed", role: "list" },
-      rows.map((row) => card(subject, row, neededConfidence(profiles, row.item), { decide, signal, existing: shown.get(row) })),
+      rows.map((row) => card(subject, row, neededConfidence(profiles, row.item), { decide, signal })),
     ),
   ];
 }
@@ -54,7 +52,7 @@ function claim(item) {
   return [el("h2", { class: "claim" }, asked), DECIDES[item.decides] ? el("p", {}, DECIDES[item.decides]) : null];
 }
 
-function card(subject, row, needed, { decide, signal, existing }) {
+function card(subject, row, needed, { decide, signal }) {
   const { item } = row;
   const also = Array.isArray(item.also_proposed_by) ? item.also_proposed_by : [];
   const own = [item.proposed_by, item.on_behalf_of, ...also].includes(claims().principal);
@@ -63,7 +61,7 @@ function card(subject, row, needed, { decide, signal, existing }) {
     { class: "panel proposal" },
     claim(item),
     isQuestion(item)
-      ? sides(subject, item, existing, signal)
+      ? sides(subject, item, row.existing, signal)
       : [el("p", {}, origin(item), needed ? `; ${needed} is needed` : null, "."), source(subject, item, signal)],
     own
       ? notice("warn", "You proposed this. You can withdraw it; you can confirm it only if the profile allows it.")
@@ -96,7 +94,7 @@ function card(subject, row, needed, { decide, signal, existing }) {
       "div",
       { class: "actions" },
       isQuestion(item)
-        ? answers(subject, row, existing, needed, { decide, signal })
+        ? answers(subject, row, row.existing, needed, { decide, signal })
         : button("Confirm …", () => decide(confirm(subject, row, needed, signal)), { kind: "primary" }),
       button(own ? "Withdraw …" : "Reject …", () => decide(reject(subject, row))),
     ),

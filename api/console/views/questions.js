@@ -1,12 +1,10 @@
 // A question: the open entry and what contradicts it, side by side with what each rests on, and the answers.
 
-import { documentUrl, get } from "../api.js";
 import { button, el } from "../dom.js";
 import { isObject } from "../exact.js";
 import { code, scalar } from "../format.js";
 import { tree } from "../json_view.js";
 import { citedMessages } from "../messages.js";
-import { at, segments } from "../patch.js";
 import { capital, citation, day, quote } from "../sentences.js";
 import { confirm, origin } from "./confirming.js";
 
@@ -15,17 +13,6 @@ export const isQuestion = (item) => item.contradicts !== undefined;
 
 /** What was proposed, in the order of the choices. */
 export const proposals = (item) => [item, ...(Array.isArray(item.alternatives) ? item.alternatives : [])];
-
-/** The open entry that a question shows, read from its document; null: it is not there any more. */
-export async function existingOf(subject, row, signal) {
-  const names = segments(row.item.target.path).slice(1, -1);
-  const { document } = await get(documentUrl(subject, row.namespace, row.path), { exact: true, signal });
-  const entries = at(document.content, names);
-  const place = Array.isArray(entries) ? entries.findIndex((one) => one?.id === row.item.contradicts) : -1;
-  if (place < 0) return null;
-  const entry = entries[place];
-  return { pointer: `/content/${[...names, place].join("/")}`, entry, evidence: evidenceOf(entry) };
-}
 
 const evidenceOf = ({ evidence }) => {
   if (!isObject(evidence)) return [];

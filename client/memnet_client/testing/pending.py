@@ -39,6 +39,7 @@ def list_pending(call: Call) -> Answer:
             "pointer": waiting.pointer,
             "etag": document.newest.etag,
             "item": waiting.item,
+            "existing": _existing(call.world, waiting.item, document),
         }
         for place, document in page.body["pending"]
         for waiting in _waiting(call.world, place, document)
@@ -60,7 +61,6 @@ def _questions(world: World, user_id: str, memory: UserMemory) -> Iterator[Json]
         for waiting in _waiting(world, place, document) if document.exists else ():
             if waiting.item.get("decides") != "tenant":
                 continue
-            rules = world.profiles[waiting.item["profile_id"]].statements(waiting.item["binding_id"])
             yield {
                 "user_id": user_id,
                 "namespace": place[0],
@@ -68,8 +68,16 @@ def _questions(world: World, user_id: str, memory: UserMemory) -> Iterator[Json]
                 "pointer": waiting.pointer,
                 "etag": document.newest.etag,
                 "item": waiting.item,
-                "existing": shown_in(waiting.item, document.newest.view[ROOT], rules),
+                "existing": _existing(world, waiting.item, document),
             }
+
+
+def _existing(world: World, item: Json, document: Document) -> Json | None:
+    """Return the open entry that a question shows."""
+    if "contradicts" not in item:
+        return None
+    rules = world.profiles[item["profile_id"]].statements(item["binding_id"])
+    return shown_in(item, document.newest.view[ROOT], rules)
 
 
 def items_of(world: World, memory: UserMemory) -> list[Json]:

@@ -31,7 +31,8 @@ def _waiting(call: Call, kind: str, user_id: str) -> Iterator[tuple[list[str], J
     """Yield since when each thing of a kind waits."""
     memory = call.tenant.users[user_id]
     if kind == "pending":
-        yield [item["proposed_at"] for item in items_of(call.world, memory)], {}
+        items = items_of(call.world, memory)
+        yield [item["proposed_at"] for item in items if item.get("decides") != "tenant"], {}
     if kind == "question":
         items = items_of(call.world, memory)
         yield [item["proposed_at"] for item in items if item.get("decides") == "tenant"], {}

@@ -6,13 +6,13 @@ from typing import Any
 
 import orjson
 
-from memnet.domain.catalog.catalog import WriteRules
+from memnet.domain.catalog.catalog import Catalog, WriteRules
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import MalformedRequest, PendingTargetChanged
 from memnet.domain.core.json_patch import Op, apply
-from memnet.domain.core.scope import Json
+from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.answer import Answer, answer_of, apart_member
 from memnet.domain.documents.commands import ConfirmPending
 from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of, is_open
@@ -67,6 +67,18 @@ def shown_in(item: dict[str, Any], content: Json, rules: Sequence[SectionUpkeep]
         since=time_of(entry, statements_of(rule).from_field) or None,
         confirmed_by=sorted(confirmed_by(entry, rule)),
     )
+
+
+def shown_by(catalog: Catalog, key: DocumentKey, item: dict[str, Any], content: Json) -> Shown | None:
+    """Return the entry that a question of a document shows, under the rules of the item's profile.
+
+    None: it is not open any more, the item is no question, or its profile has no such rules now.
+    """
+    named = item.get("profile_id"), item.get("binding_id")
+    for rules in catalog.covering(key) if CONTRADICTS in item else ():
+        if (rules.profile.profile_id, rules.binding.binding_id) == named:
+            return shown_in(item, content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()))
+    return None
 
 
 def is_outdated(item: Json, content: Json, rules: Sequence[SectionUpkeep]) -> bool:

@@ -44,7 +44,7 @@ def remaining(
     """Return what remains of a question; GONE: nothing of what was proposed.
 
     `proposals`: what remains of each, or GONE; `also`: of the further proposers; `entries`: those of its section, each
-    as it was and as it remains. It asks about the entry that is open then. A question whose choices have moved, or that
+    before and after. It asks about the entry that is open then. A question whose choices have moved, or that
     asks about another entry, gets a new id, so that an answer to the old one applies to nothing.
     """
     kept = [one for one in proposals if one is not GONE]

@@ -11,6 +11,7 @@ from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import ConfirmPending, RejectPending, WriteResult
 from memnet.domain.documents.confirmation import Waiting, decide_confirmation, decide_rejection, waiting
 from memnet.domain.documents.envelope import Envelope
+from memnet.domain.documents.question_choice import Shown, shown_by
 from memnet.domain.documents.write_decision import Decision
 from memnet.operations.documents.write import commit_governed
 from memnet.paging import bounded
@@ -28,6 +29,8 @@ class ListedPending:
     key: DocumentKey
     etag: ETag
     waiting: Waiting
+    existing: Shown | None
+    """Of a question: the open entry that it shows; None: it is not open any more."""
 
 
 async def list_pending(scope: UserScope, service: Service, *, limit: int, cursor: str | None) -> Page[ListedPending]:
@@ -41,8 +44,9 @@ async def list_pending(scope: UserScope, service: Service, *, limit: int, cursor
         current = envelope.load(stored.data) if stored else None
         if current is None or current.deleted:
             return []
-        found = waiting(service.catalog, key, current.content)
-        return [ListedPending(key, current.commit.etag, item) for item in found]
+        etag, content = current.commit.etag, current.content
+        found = waiting(service.catalog, key, content)
+        return [ListedPending(key, etag, one, shown_by(service.catalog, key, one.item, content)) for one in found]
 
     page = await service.documents.list(scope, "", limit=min(limit, PAGE), cursor=cursor)
     found = await bounded(items, [row.key for row in page.items if not row.summary.deleted], at_once=PAGE)

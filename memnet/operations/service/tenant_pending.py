@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from memnet.domain.core.scope import DocumentKey, ETag, Json, UserScope
+from memnet.domain.core.scope import DocumentKey, ETag, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.confirmation import Waiting, waiting
-from memnet.domain.documents.question_choice import Shown, shown_in
+from memnet.domain.documents.question_choice import Shown, shown_by
 from memnet.domain.governance.waiting import WaitingKind, WaitingMark, kind_of
 from memnet.operations.service.marked import look_at_marked
 from memnet.paging import bounded
@@ -58,13 +58,4 @@ async def _of_document(service: Service, mark: WaitingMark) -> Sequence[TenantQu
         return None
     content, etag = current.content, current.commit.etag
     items = [one for one in waiting(service.catalog, key, content) if kind_of(one.item) is WaitingKind.QUESTION]
-    return [TenantQuestion(key, etag, one, _shown(one.item, key, content, service)) for one in items] or None
-
-
-def _shown(item: dict[str, Json], key: DocumentKey, content: Json, service: Service) -> Shown | None:
-    """Return the entry under the rules of the item's profile; None if they are gone."""
-    named = item.get("profile_id"), item.get("binding_id")
-    for rules in service.catalog.covering(key):
-        if (rules.profile.profile_id, rules.binding.binding_id) == named:
-            return shown_in(item, content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()))
-    return None
+    return [TenantQuestion(key, etag, one, shown_by(service.catalog, key, one.item, content)) for one in items] or None
