@@ -23,7 +23,7 @@ class TracedVersion:
     """With a content."""
     origins: Origins
     current: Envelope
-    """The document as it was read, and the history that it had."""
+    """The document when it was read, and its history then."""
     history: StoredHistory
 
 
