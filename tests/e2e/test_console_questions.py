@@ -26,11 +26,11 @@ async def test_a_question_shows_both_sides_and_is_answered(tab: Opens, maya: May
     screen = await tab(maya.service.user_id)
     await screen.open("confirmations")
     row = screen.row("Earlier: Lives in Lisbon")
-    there = row.get_by_role("region", name="What is there")
+    there = row.get_by_role("group", name="What is there")
     await expect(there).to_contain_text("Lives in Lisbon.")
     await expect(there).to_contain_text("conversation c-Lisbon")
-    await expect(row.get_by_role("region", name="Proposal 1")).to_contain_text("Lives in Berlin.")
-    await expect(row.get_by_role("region", name="Proposal 2")).to_contain_text("Lives in <b>Porto</b>.")
+    await expect(row.get_by_role("group", name="Proposal 1")).to_contain_text("Lives in Berlin.")
+    await expect(row.get_by_role("group", name="Proposal 2")).to_contain_text("Lives in <b>Porto</b>.")
     await row.get_by_role("button", name="Keep what is there").click()
     dialog = screen.page.get_by_role("dialog", name="Keep what is there")
     await dialog.get_by_label("The person said exactly this").check()
@@ -109,8 +109,8 @@ async def test_an_administrator_decides_by_keyboard(
     screen = await tab(maya.service.user_id)
     await screen.open("decisions")
     row = screen.page.get_by_role("listitem").filter(has=screen.page.get_by_role("button", name=maya.service.user_id))
-    await expect(row.get_by_role("region", name="What is there")).to_contain_text("conversation c-0")
-    await expect(row.get_by_role("region", name="Proposal")).to_contain_text("conversation c-1")
+    await expect(row.get_by_role("group", name="What is there")).to_contain_text("conversation c-0")
+    await expect(row.get_by_role("group", name="Proposal")).to_contain_text("conversation c-1")
     await row.get_by_role("button", name=press).focus()
     await screen.page.keyboard.press("Enter")
     dialog = screen.page.get_by_role("dialog", name=title)
@@ -159,7 +159,7 @@ async def test_what_colleagues_say_is_text_on_both_sides(tab: Opens, maya: Maya)
     screen = await tab(maya.service.user_id)
     await screen.open("decisions")
     for text in HOSTILE:
-        await expect(screen.main.get_by_role("region", name="Proposal").filter(has_text=text)).to_have_count(1)
+        await expect(screen.main.get_by_role("group", name="Proposal").filter(has_text=text)).to_have_count(1)
     assert await screen.page.evaluate("window.ran") is None
     assert await screen.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing runs off the page"
 
@@ -169,7 +169,7 @@ async def test_an_auditor_sees_the_questions_and_is_refused_an_answer(tab: Opens
     screen = await tab(maya.service.user_id, roles=("Memory.Audit",))
     await screen.open("decisions")
     row = screen.page.get_by_role("listitem").filter(has_text=maya.service.user_id)
-    await expect(row.get_by_role("region", name="What is there")).to_contain_text("We are off on Friday.")
+    await expect(row.get_by_role("group", name="What is there")).to_contain_text("We are off on Friday.")
 
 
 async def test_an_entry_that_is_closed_is_not_shown_as_what_is_there(tab: Opens, maya: Maya) -> None:
@@ -179,5 +179,5 @@ async def test_an_entry_that_is_closed_is_not_shown_as_what_is_there(tab: Opens,
     screen = await tab(maya.service.user_id)
     await screen.open("confirmations")
     row = screen.row("Earlier: Lives in Lisbon")
-    await expect(row.get_by_role("region", name="What is there")).to_contain_text("The entry is not open any more")
+    await expect(row.get_by_role("group", name="What is there")).to_contain_text("The entry is not open any more")
     await expect(row.get_by_role("button", name="Keep what is there …")).to_have_count(0)

@@ -87,8 +87,8 @@ async def test_an_entry_is_shown_with_what_held_before_and_a_question_comes_firs
         await expect(question).to_contain_text("Earlier: Lives in Berlin.")
         await expect(question).to_contain_text("Now: Lives in Rome.")
         await expect(screen.main).to_contain_text("The user decides.")
-        await expect(screen.main.get_by_role("region", name="What is there")).to_contain_text("“Lives in Berlin.”")
-        await expect(screen.main.get_by_role("region", name="Proposal")).to_contain_text("“Lives in Rome.”")
+        await expect(screen.main.get_by_role("group", name="What is there")).to_contain_text("“Lives in Berlin.”")
+        await expect(screen.main.get_by_role("group", name="Proposal")).to_contain_text("“Lives in Rome.”")
         await fits(screen, "confirmations")
 
         await screen.open("history")

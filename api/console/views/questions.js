@@ -46,8 +46,8 @@ export function sides(subject, item, existing, signal) {
     "div",
     { class: "sides" },
     el(
-      "section",
-      { class: "side", "aria-label": "What is there" },
+      "div",
+      { class: "side", role: "group", "aria-label": "What is there" },
       el("h3", {}, "What is there"),
       existing
         ? [
@@ -60,8 +60,8 @@ export function sides(subject, item, existing, signal) {
     ),
     proposals(item).map((one, place) =>
       el(
-        "section",
-        { class: "side", "aria-label": `Proposal ${place + 1}` },
+        "div",
+        { class: "side", role: "group", "aria-label": `Proposal ${place + 1}` },
         el("h3", {}, proposals(item).length > 1 ? `Proposal ${place + 1}` : "Proposal"),
         el("p", { class: "claim" }, words(one)),
         el("p", { class: "muted" }, origin(one), "."),
