@@ -68,6 +68,7 @@ async def test_the_list_names_document_place_version_and_item(
         "namespace": "user",
         "path": "user_dynamic.json",
         "pointer": "/content/pending_confirmations/0",
+        "existing": None,
         "etag": etag,
     }
     assert waiting["item"]["base"] == {"durable_facts": [FACTS[1]]}
