@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from random import Random
 from typing import Any
+from uuid import UUID
 
 import pytest
 from pydantic import ValidationError
@@ -112,6 +114,39 @@ def test_an_invisible_character_hides_neither_a_name_nor_a_value(hidden: str) ->
     assert is_sensitive(f"the pass{hidden}word of staging")
     assert is_sensitive(f"my{hidden}password{hidden}of{hidden}staging")
     assert kind_of(f"4111 1111{hidden} 1111 1111") == "card_number"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "c7b0c07a-e253-49da-be86-839bde82f0e5",  # "be86…" has the check digits and the length of a Belgian account
+        "de36ed85-eb59-483e-a3b0-4c594ae32a74",
+        "ad069766-8105-4df2-861a-f27045c4bd80",  # also the structure of an account in Andorra
+        "52541826-6798-4072-95ab-40606b8abe8d",  # 16 digits with the prefix and the check digit of a card
+        "See AD069766-8105-4DF2-861A-F27045C4BD80-2.",
+    ],
+)
+def test_a_random_id_that_looks_like_a_number_is_none(text: str) -> None:
+    assert kind_of(text) is None
+
+
+def test_random_ids_are_never_refused() -> None:
+    random = Random(1)
+    ids = [str(UUID(int=random.getrandbits(128), version=4)) for _ in range(20_000)]
+
+    assert [one for one in ids if kind_of(one) is not None] == []
+
+
+def test_only_a_number_with_the_structure_of_its_country_is_an_iban() -> None:
+    assert kind_of("BE68 5390 0754 7034") == "iban"
+    assert kind_of("be34 53a0 0754 7034") is None, "an account in Belgium has no letters"
+
+
+def test_a_number_beside_a_random_id_is_found() -> None:
+    random_id = "550e8400-e29b-41d4-a716-446655440000"
+
+    assert kind_of(f"{random_id} 4111 1111 1111 1111") == "card_number"
+    assert kind_of(f"DE89 3704 0044 0532 0130 00 {random_id}") == "iban"
 
 
 def test_a_profile_allows_a_kind_and_its_names() -> None:
