@@ -103,7 +103,8 @@ clean: ## remove everything that setup and the tools created, but keep .local/, 
 		"memnet needs Python 3.11 or newer; $(PYTHON) is %d.%d. Use another: make PYTHON=python3.11" % v[:2])'
 	@$(BIN)/python -c '' 2>/dev/null || { echo "making .venv"; $(PYTHON) -m venv --clear .venv; }
 	@echo "installing the Python packages"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@# Most modules are never imported; Python compiles the others at their first import.
+	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements.lock
 	@# Microsoft's worker runtime requires 3.13, the version that Azure runs; it also works on 3.11.
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --no-deps --ignore-requires-python \
 		-r local/emulators/functions/requirements.lock
