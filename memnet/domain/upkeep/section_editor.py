@@ -108,7 +108,7 @@ class ContentEditor:
         return {*merged, *(entry for item in items for entry in _touched(item, section))}
 
     def asked_entries(self, rule: SectionUpkeep) -> set[bytes]:
-        """Return the open entries, in canonical form, that questions show; a question about a closed one is not asked."""
+        """Return the open entries, in canonical form, that questions show: of a closed one none is asked."""
         items = [item for pending in self.protected.pending for item in entries_at(self.content, pending)]
         shown = (shown_in(item, self.content, [rule]) for item in items if isinstance(item, dict))
         return {canonical(one.entry) for one in shown if one is not None}
