@@ -29,6 +29,9 @@ _HIDDEN = dict.fromkeys(map(ord, "\u00ad\u200b\u200e\u200f\u2060\ufeff"))
 _MEANT = frozenset("#%&*@/\\")
 """Punctuation (in Unicode) that changes the meaning: "C#", "100%", "a/b"."""
 
+_MINUS = frozenset("-\N{HYPHEN}\N{FIGURE DASH}\N{EN DASH}")
+"""Punctuation that is written for a minus."""
+
 _PERHAPS_PUNCTUATION = re.compile(r"[^\w\s]|_")
 
 
@@ -62,9 +65,10 @@ def _mark(match: re.Match[str]) -> str:
         return character
     before, after = match.string[match.start() - 1 : match.start()], match.string[match.end() : match.end() + 1]
     between_digits = before.isdigit() and after.isdigit()
-    minus = character == "-" and after.isdigit() and not before.isalnum()
+    if character in _MINUS and after.isdigit() and not before.isalnum():
+        return "-"
     leading_dot = character == "." and after.isalnum() and not before.strip()
-    return character if between_digits or minus or leading_dot else " "
+    return character if between_digits or leading_dot else " "
 
 
 _ALWAYS = (

@@ -23,6 +23,7 @@ from memnet.domain.documents.statement import (
     observations_of,
     statements_of,
     thing_of,
+    time_of,
 )
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_source import evidence_with
@@ -95,9 +96,12 @@ def closing_ops(item: Json, content: Json, rules: Sequence[SectionUpkeep], *, at
 
 
 def closed(entry: Entry, by: Entry, rule: SectionUpkeep, *, at: str) -> Entry:
-    """Return a statement that is closed by another one at `at`, or at its newest observation if that is later."""
+    """Return a statement that is closed by another one at `at`, or at its newest observation if that is later.
+
+    It is never closed before it began: a PUT can store a beginning that no observation has.
+    """
     statements = statements_of(rule)
-    until = max(to_text(from_text(at)), newest(entry, rule))
+    until = max(to_text(from_text(at)), newest(entry, rule), time_of(entry, statements.from_field))
     return {**entry, statements.until_field: until, statements.replaced_field: by[rule.id_field]}
 
 

@@ -151,6 +151,11 @@ class Traced:
         gone = next(again, 1)
         self.further = (*self.further[:gone], *self.further[gone + 1 :])
 
+    @property
+    def is_copied(self) -> bool:
+        """Whether a change copied it to its place: what its operation replaced was at another one."""
+        return any(source.kind is FurtherKind.COPIED for source in self.further)
+
     def before(self) -> Iterator["Traced"]:
         """Yield the values before it, the newest first, at most MAX_BEFORE."""
         earlier = self.was
@@ -203,9 +208,10 @@ class Traced:
             yield from child.nodes((*place, name))
 
     def children(self) -> Sequence[tuple[str, "Traced"]]:
-        """Return the nodes of the members or elements, by their segments."""
+        """Return the nodes of the members, in name order, or of the elements, by their segments."""
         if isinstance(self.value, dict):
-            return list(self.value.items())
+            # The order of insertion depends on where reading begins: a baseline holds names in order.
+            return sorted(self.value.items())
         if isinstance(self.value, list):
             return [(str(index), child) for index, child in enumerate(self.value)]
         return ()

@@ -29,6 +29,8 @@ class Change:
     kept: list[Traced] = field(default_factory=list)
     """The entries that it wrote evidence into."""
     removed: list[Traced] = field(default_factory=list)
+    replaced: list[Traced] = field(default_factory=list)
+    """The values in whose place it put others, in a value that it wrote again."""
 
     @property
     def restates(self) -> bool:
@@ -76,8 +78,8 @@ class Change:
         An equal number or boolean proves nothing, and is the migration's.
         """
         gone: dict[bytes, list[Traced]] = {}
-        for removed in self.removed:
-            for _, node in removed.nodes():
+        for taken in [*self.removed, *self.replaced]:
+            for _, node in taken.nodes():
                 gone.setdefault(canonical(node.plain()), []).append(node)
         for node in self.put:
             _keep(node, gone)
@@ -122,8 +124,9 @@ def _keep(node: Traced, gone: Mapping[bytes, list[Traced]]) -> None:
     """Give a value, or what of it is there, the origin of an equal one in `gone`; each is used once."""
     equal = gone.get(canonical(node.plain())) if node.value and isinstance(node.value, dict | list | str) else None
     if equal:
-        had = copied(equal.pop(0))
-        node.value, node.origin, node.further = had.value, had.origin, had.further
+        found = equal.pop(0)
+        had = copied(found)
+        node.value, node.origin, node.further, node.was = had.value, had.origin, had.further, found.was
         return
     for _, child in node.children():
         _keep(child, gone)

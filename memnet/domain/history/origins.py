@@ -50,8 +50,8 @@ class Origins:
             yield from self.content.nodes()
 
     def knows_before(self, node: Traced) -> bool:
-        """Whether `was` says what there was before: the operation that put the value is one of those read."""
-        return node.origin.sequence > self.begins and not node.is_restored
+        """Whether `was` says what there was before: the operation that put the value, here, is one of those read."""
+        return node.origin.sequence > self.begins and not node.is_restored and not node.is_copied
 
     def take(self, record: Record) -> None:
         """Apply the next change, unsealed; one that the tree already holds is skipped."""
@@ -117,7 +117,7 @@ def _add_evidence(entry: Traced, origin: Origin, change: Change) -> None:
 def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced:
     """Return `value`, which a change wrote over `old`: what is still the same keeps its origin."""
     if isinstance(value, dict) and isinstance(old.value, dict):
-        change.removed += [child for name, child in old.value.items() if name not in value]
+        change.removed += [child for name, child in old.children() if name not in value]
         old.value = {
             name: _renewed(old.value[name], child, origin, change) if name in old.value else _new(child, origin, change)
             for name, child in value.items()
@@ -130,6 +130,7 @@ def _renewed(old: Traced, value: Json, origin: Origin, change: Change) -> Traced
             for child, place in zip(value, places, strict=True)
         ]
     elif canonical(value) != canonical(old.plain()):
+        change.replaced.append(old)
         new = _new(value, origin, change)
         new.was = _bounded(old)
         return new

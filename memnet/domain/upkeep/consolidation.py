@@ -61,7 +61,7 @@ def texts_of_content(content: Json, rules: WriteRules, protected: ProtectedSecti
     """Return the texts whose meaning the plan needs, each once."""
     editor = ContentEditor(content, rules, protected)
     found = [
-        texts_to_compare(editor.section(rule.section).entries, rule, editor.protected_entries(rule.section))
+        texts_to_compare(editor.section(rule.section).entries, rule, _left_alone(editor, rule))
         for rule in consolidating(rules)
     ]
     return sorted({text for texts in found for text in texts})
@@ -155,7 +155,12 @@ def _clusters(
     editor: ContentEditor, rule: SectionUpkeep, vectors: Vectors | None, *, is_judged: bool = False
 ) -> list[Cluster]:
     entries = editor.section(rule.section).entries
-    return find_clusters(entries, rule, editor.protected_entries(rule.section), vectors, is_judged=is_judged)
+    return find_clusters(entries, rule, _left_alone(editor, rule), vectors, is_judged=is_judged)
+
+
+def _left_alone(editor: ContentEditor, rule: SectionUpkeep) -> set[bytes]:
+    """Return the entries, in canonical form, that pending items would change, or ask about."""
+    return editor.protected_entries(rule.section) | editor.asked_entries(rule)
 
 
 def _take(editor: ContentEditor, rule: SectionUpkeep, stays: int, found: Absorption, kept: Json) -> bool:

@@ -4,6 +4,7 @@ The statements are quoted as data. A text is used only if every word and number 
 joins, so that it says nothing that was not said.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -19,7 +20,7 @@ from memnet.domain.documents.model_order import is_order
 from memnet.domain.replay.prompt_input import quoted_line
 from memnet.domain.upkeep.consolidation import Joint
 from memnet.domain.upkeep.near_statements import have_the_same_names
-from memnet.domain.upkeep.turning_words import turning_words
+from memnet.domain.upkeep.turning_words import count_turning_words
 
 SCHEMA_NAME: Final = "joined_statements"
 MAX_JOINTS: Final = 10
@@ -108,15 +109,15 @@ def read_output(output: str, joints: Sequence[Joint]) -> MergedTexts:
 def is_traced(text: str, joint: Joint) -> bool:
     """Whether a text says what its statements say and nothing else.
 
-    Every word and number of it occurs in them, it states the value of the one that stays, it has their names and
-    numbers and no word that turns it around, and it is no order to a model.
+    Every word and number of it occurs in them, at least as often; it states the value of the one that stays, it has
+    their names and numbers and no word that turns it around, and it is no order to a model.
     """
-    said = {word for source in (*joint.texts, *joint.values) for word in normalize(source).split()}
-    found = normalize(text).split()
-    if not found or not said.issuperset(found) or is_order(text):
+    said = Counter(word for source in (*joint.texts, *joint.values) for word in normalize(source).split())
+    found = Counter(normalize(text).split())
+    if not found or not found <= said or is_order(text):
         return False
     known, first = set(map(stem, plain_words(text))), joint.texts[0]
-    if turning_words(text) != turning_words(first) or not have_the_same_names(text, first):
+    if count_turning_words(text) != count_turning_words(first) or not have_the_same_names(text, first):
         return False
     marks = [word for word in normalize(joint.stated).split() if not word.isalpha()]
     return all(word in known for word in words(joint.stated)) and all(word in found for word in marks)

@@ -16,6 +16,7 @@ from memnet.domain.core.errors import PatchMalformed
 from memnet.domain.core.json_patch import Op, member_ops, pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import entries_at, is_expired, is_open
+from memnet.domain.documents.question_choice import shown_in
 from memnet.domain.upkeep.maintenance import Detail, EntryAction, MaintenancePlan, Step
 
 
@@ -105,6 +106,12 @@ class ContentEditor:
         rule, entries = self._rules.get(section), entries_at(self.content, section)
         merged = [] if rule is None else [entry for item in items for entry in _merged(item, entries, rule)]
         return {*merged, *(entry for item in items for entry in _touched(item, section))}
+
+    def asked_entries(self, rule: SectionUpkeep) -> set[bytes]:
+        """Return the open entries, in canonical form, that questions show: of a closed one none is asked."""
+        items = [item for pending in self.protected.pending for item in entries_at(self.content, pending)]
+        shown = (shown_in(item, self.content, [rule]) for item in items if isinstance(item, dict))
+        return {canonical(one.entry) for one in shown if one is not None}
 
     def remove(self, section: str, position: int, action: EntryAction, *, into: Json = None, save: bool = True) -> None:
         """Remove an entry; `save`: it is written to an event."""

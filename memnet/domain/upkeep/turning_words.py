@@ -6,6 +6,7 @@ which words its text must keep. English and German.
 """
 
 import re
+from collections import Counter
 from typing import Final
 
 from memnet.domain.core.words import plain_words, stem
@@ -77,7 +78,12 @@ def words_of(text: str) -> list[str]:
 
 def turning_words(text: str) -> frozenset[str]:
     """Return the stems of the words of a text that turn it around or set it apart, such as "not" and "evening"."""
-    return _TURNING.intersection(map(stem, words_of(text)))
+    return frozenset(count_turning_words(text))
+
+
+def count_turning_words(text: str) -> Counter[str]:
+    """Return how often each of these words is in a text: "does not not drink" says what "does not drink" denies."""
+    return Counter(word for word in map(stem, words_of(text)) if word in _TURNING)
 
 
 def are_opposite(one: str, other: str) -> bool:

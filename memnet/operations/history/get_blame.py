@@ -46,7 +46,9 @@ async def get_blame(
 
 
 async def _with_before(traced: TracedVersion, row: Blamed, service: Service) -> Blamed:
-    """Return the row with the values before, if the record of its change is kept."""
+    """Return the row with the values before, if the record of its change is kept and the change put it there."""
+    if row.node.is_copied:
+        return row
     try:
         then = await read_change(traced, row.node.origin.sequence, service)
     except VersionNotFound:

@@ -1,6 +1,7 @@
 """Origins: every value names the change that put it, whatever happened around it since."""
 
 import copy
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memnet.domain.core import json_patch
+from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.json_patch import pointer, pointer_text
 from memnet.domain.history.origin import MAX_BEFORE, MAX_SOURCES, Traced
@@ -327,3 +329,39 @@ def test_a_conversation_that_writes_again_and_again_does_not_hide_what_another_o
         evidence = {"conversation_id": "bad", "message_ids": [f"m{number}"]}
         made.take(record(number, op("replace", "/box/a", "A."), evidence=evidence))
     assert {3, 104} <= {source.origin.sequence for source in at(made, "/box/a").further}
+
+
+def test_a_migration_keeps_the_origin_of_a_text_in_whose_place_it_puts_another_value() -> None:
+    said = record(2, op("add", "/box/title", "A."), op("add", "/box/text", "B."), evidence={"conversation_id": "c1"})
+    titled = record(3, op("replace", "/box/title", "C."), evidence={"conversation_id": "c2"})
+    for box, places in (
+        ({"title": "B.", "text": "C."}, {"/box/title": (2, 1), "/box/text": (3, 0)}),
+        ({"title": {"text": "C."}, "text": "new"}, {"/box/title/text": (3, 0), "/box/title": (4, 0)}),
+    ):
+        made = origins_of(said, titled, record(4, op("add", "", {**EMPTY, "box": box}), reason="admin_migration"))
+        assert {path: at(made, path).origin.key for path in places} == places
+    # The values before belong to the operation, and not to the place.
+    swapped = record(4, op("replace", "/box", {"title": "B.", "text": "C."}), reason="admin_migration")
+    made = origins_of(said, titled, swapped)
+    assert [[one.value for one in at(made, path).before()] for path in ("/box/title", "/box/text")] == [[], ["A."]]
+
+
+def test_which_of_two_equal_values_a_migration_keeps_does_not_depend_on_where_reading_begins() -> None:
+    made = origins_of(record(2, op("add", "/box/z", "A.")), record(3, op("add", "/box/a", "A.")))
+    content = at(made, "").plain()
+    begun = Origins(load_origins(dump_origins(at(made, "")), json.loads(canonical(content))), sequence=3)
+    for origins in (made, begun):
+        origins.take(record(4, op("add", "", {"other": "A."}), reason="admin_migration"))
+        assert at(origins, "/other").origin.sequence == 3
+
+
+def test_the_values_before_a_copied_value_are_not_known() -> None:
+    made = origins_of(
+        record(2, op("add", "/box/a", "A."), op("add", "/box/b", "old")),
+        record(3, op("replace", "/box/a", "B.")),
+        record(4, op("copy", "/box/b", **{"from": "/content/box/a"})),
+    )
+    assert [made.knows_before(at(made, path)) for path in ("/box/a", "/box/b")] == [True, False]
+    made.take(record(5, op("replace", "/box/b", "C.")))
+    assert made.knows_before(at(made, "/box/b"))
+    assert [one.value for one in at(made, "/box/b").before()] == ["B."]

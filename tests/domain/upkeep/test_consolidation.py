@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.core.canonical_json import canonical
+from memnet.domain.documents.question_choice import is_outdated
 from memnet.domain.upkeep.compaction import plan_compaction
 from memnet.domain.upkeep.consolidation import MAX_JOINED, find_untraced
 from memnet.domain.upkeep.maintenance import EntryAction
@@ -42,6 +43,26 @@ def test_a_plan_for_its_own_result_is_empty() -> None:
     document = Consolidating(*HOME)
     document.consolidate()
     assert document.plan().ops == []
+
+
+def test_a_statement_that_a_question_asks_about_stays_open_until_it_is_answered() -> None:
+    document = Consolidating(*HOME, statements={"on_contradiction": "ask"})
+    document.say("Berlin", at=20, attribute="lives in", text="The user lives in Berlin.")
+    (asked,) = document.waiting
+    assert asked["contradicts"] == "s1"
+    document.consolidate()
+    assert [entry["id"] for entry in document.facts if "valid_until" not in entry] == ["s1", "s2"]
+    (shown,) = document.waiting
+    assert not is_outdated(shown, document.content, document.rules.profile.upkeep_rules["b"])
+    document.reject(asked["id"])
+    document.consolidate()
+    assert [entry["id"] for entry in document.facts if "valid_until" not in entry] == ["s2"]
+
+
+def test_a_statement_is_not_closed_before_it_began() -> None:
+    began = Consolidating({**HOME[0], "valid_from": day(30)}, HOME[1])
+    made = began.plan(at=day(5))
+    assert [entry.get("valid_until") for entry in made.content["facts"]] == [day(30), None]
 
 
 def random_facts(random: Random, count: int) -> list[dict[str, Any]]:

@@ -45,15 +45,17 @@ def test_words_that_were_said_are_used(text: str) -> None:
         "The user pays 1.5 % for the loan with Bob.",
         "The users pay 1.5 % for the loan with Ana.",
         "The user never pays 1.5 % for the loan with Ana.",
+        "The user pays 1.5 % for the loan with Ana Ana Ana Ana Ana Ana.",
     ],
 )
 def test_any_other_word_or_number_and_anything_left_out_is_refused(text: str) -> None:
     assert not is_traced(text, JOINT)
 
 
-def test_a_text_that_drops_the_denial_is_refused() -> None:
+def test_a_text_that_drops_or_doubles_the_denial_is_refused() -> None:
     assert is_traced("The user does not drink coffee.", DENIED)
     assert not is_traced("The user does drink coffee.", DENIED)
+    assert not is_traced("The user does not not drink coffee.", DENIED)
 
 
 def test_an_order_to_a_model_is_refused() -> None:

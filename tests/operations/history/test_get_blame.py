@@ -119,6 +119,32 @@ async def test_pages_continue_with_the_version_of_the_first_page(service: Any) -
         await page(service, "/summary", cursor=first.next_cursor)
 
 
+async def test_pages_continue_in_the_same_order_once_a_new_segment_has_begun(service: Any) -> None:
+    made = await summary(service, "One.")
+    tags = [{"op": "add", "path": f"/content/facets/{name}", "value": name} for name in "zbay"]
+    over = (await service.patch(*tags, over=made[0].etag)).etag
+    first = await page(service, limit=3)
+    await service.patch(note("later"), over=over)
+    await service.background.drain()
+    # The next page reads the same version from the baseline of the new segment.
+    await split(service, ALPHA, 3)
+    rest = await page(service, limit=100, cursor=first.next_cursor)
+    names = [row.place[1] for row in [*first.rows, *rest.rows] if row.place[:1] == ("facets",)]
+    assert names == ["a", "b", "y", "z"]
+
+
+async def test_a_copied_value_has_the_values_before_neither_before_nor_after_a_new_segment(service: Any) -> None:
+    made = await summary(service, "One.", "Two.")
+    copied = {"op": "copy", "from": "/content/summary", "path": "/content/facets/x"}
+    over = (await service.patch(copied, over=made[-1].etag)).etag
+    await service.patch(note("later"), over=over)
+    await service.background.drain()
+    for _ in range(2):
+        (row,) = (await page(service, "/facets/x")).rows
+        assert (row.node.origin.change_id, row.before, row.knows_before) == (made[-1].change_id, [], False)
+        await split(service, ALPHA, 4)
+
+
 async def test_blame_is_the_same_before_and_after_retention(service: Any) -> None:
     await summary(service, "One.", "Two.", "Three.")
     head = await service.head()
