@@ -66,11 +66,13 @@ async def plan_retraction(
     A repeated request returns the same retraction. Each document of the user costs one look.
 
     Raises:
+        MalformedRequest: The times of the source are none.
         IdempotencyKeyReused: The key belongs to a request for another source or reason.
         FieldDenied: The reason holds sensitive content.
         UserHeld: A legal hold covers the user.
         HistoryCorrupt, ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
     """
+    source.check()
     check_remarks({"note": reason}, STRICTEST)
     request_hash = sha256_hex(canonical([source.members(), reason]))[:32]
     retraction_id = retraction_id_of(scope, f"{actor.principal} {idempotency_key}")
