@@ -296,9 +296,9 @@ class Retraction:
         return replace(self, updated_at=to_text(now), **changes)
 
 
-def retraction_id_of(scope: UserScope, idempotency_key: str) -> str:
-    """Return the id of the one retraction that a request can have."""
-    return f"rtr-{sha256_hex(canonical([scope.prefix, idempotency_key]))[:32]}"
+def retraction_id_of(scope: UserScope, principal: str, idempotency_key: str) -> str:
+    """Return the id of the one retraction that a principal's request can have."""
+    return f"rtr-{sha256_hex(canonical([scope.prefix, principal, idempotency_key]))[:32]}"
 
 
 def retraction_key(scope: UserScope, retraction_id: str) -> ItemKey:

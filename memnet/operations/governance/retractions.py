@@ -75,7 +75,7 @@ async def plan_retraction(
     source.check()
     check_remarks({"note": reason}, STRICTEST)
     request_hash = sha256_hex(canonical([source.members(), reason]))[:32]
-    retraction_id = retraction_id_of(scope, f"{actor.principal} {idempotency_key}")
+    retraction_id = retraction_id_of(scope, actor.principal, idempotency_key)
     job = Job(JobKind.RETRACTION, scope.tenant_id, scope.user_id, retraction_id)
     known = await _known(job, request_hash, service)
     if known is not None:

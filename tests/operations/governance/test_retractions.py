@@ -16,7 +16,7 @@ from memnet.domain.core.errors import (
     RetractionNotFound,
 )
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.scope import ETag
+from memnet.domain.core.scope import Actor, ETag
 from memnet.domain.governance.retraction import RetractionStatus
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.operations.governance.retractions import (
@@ -137,3 +137,14 @@ async def test_a_source_whose_time_is_over_before_it_begins_is_refused(world: Re
         await plan_retraction(ONE, source, "Wrong.", world.service, actor=ADMIN, idempotency_key="k1")
     assert refused.value.param == "/source/until"
     assert (await list_retractions(ONE, world.service, limit=10, cursor=None)).items == []
+
+
+async def test_a_key_is_one_of_its_principal(world: Retracting) -> None:
+    """Names of principals and keys can hold spaces."""
+    found = [
+        await plan_retraction(
+            ONE, POISONED, "Wrong.", world.service, actor=Actor(name, frozenset()), idempotency_key=key
+        )
+        for name, key in (("a", "b c"), ("a b", "c"))
+    ]
+    assert [view.retraction.planned_by for view in found] == ["a", "a b"]
