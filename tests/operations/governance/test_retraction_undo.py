@@ -40,7 +40,7 @@ async def undone(world: Retracting, retraction_id: str, service: Service) -> Doc
 
 
 async def stopped(world: Retracting, number: int) -> tuple[str, bool]:
-    """Apply, stop for good before this storage call, and record the failure; False: there is no such call."""
+    """Apply, stop before this storage call, and record the failure; False: there is no such call."""
     view = await world.planned()
     retraction_id = view.retraction.retraction_id
     await apply_retraction(ONE, retraction_id, view.retraction.etag, world.service, actor=OTHER)

@@ -131,7 +131,7 @@ async def test_a_plan_waits_and_a_lost_job_is_sent_again(world: Retracting) -> N
 
 
 @pytest.mark.parametrize("until", ["2026-02-01T00:00:00.000000Z", "2026-01-31T00:00:00.000000Z"])
-async def test_a_source_whose_time_is_over_before_it_begins_is_refused(world: Retracting, until: str) -> None:
+async def test_a_source_that_ends_before_it_begins_is_refused(world: Retracting, until: str) -> None:
     source = Source(kind=SourceKind.ACTOR, actor="svc-live", since="2026-02-01T00:00:00.000000Z", until=until)
     with pytest.raises(MalformedRequest) as refused:
         await plan_retraction(ONE, source, "Wrong.", world.service, actor=ADMIN, idempotency_key="k1")
