@@ -15,6 +15,7 @@ from memnet.operations.governance.run_retraction import fail_retraction
 from memnet.operations.replay.resume_retraction import resume_retraction
 from memnet.operations.replay.taking import unseal_snapshot
 from tests.operations.governance.test_retracted_origins import replaced
+from tests.operations.governance.test_withdrawn_events import BAD, GOOD, PLAIN, entries_of, moved
 from tests.operations.retraction_scenario import ADMIN, OTHER, Retracting, texts
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import Between, Killed, WithdrawnWorld, drain, killed
@@ -66,6 +67,27 @@ async def test_messages_come_back_in_whichever_order_two_retractions_are_undone(
         await spoken.run_jobs()
     assert await message_ids(spoken) == ALL
     assert spoken.stored("snapshots") == before
+
+
+@pytest.mark.parametrize("in_reverse", [False, True])
+async def test_an_event_comes_back_once_in_whichever_order_two_retractions_are_undone(*, in_reverse: bool) -> None:
+    """Of the entries that upkeep has moved to it, one rests on c1 and one on c2."""
+    world = WithdrawnWorld()
+    await moved(world, BAD, GOOD, PLAIN)
+    before = world.stored("events")
+    begun_ids = []
+    for conversation_id in ("c1", "c2"):
+        begun_ids.append(await begun(world, conversation_id))
+        await world.run_jobs()
+    assert [entries_of(data) for data in world.stored("events").values()] == [[PLAIN]]
+    first_id, second_id = reversed(begun_ids) if in_reverse else begun_ids
+    await undo_retraction(ONE, first_id, world.service, actor=ADMIN)
+    await world.run_jobs()
+    left = [[GOOD, PLAIN]] if in_reverse else [[BAD, PLAIN]]
+    assert [entries_of(data) for data in world.stored("events").values()] == left
+    await undo_retraction(ONE, second_id, world.service, actor=ADMIN)
+    await world.run_jobs()
+    assert world.stored("events") == before
 
 
 async def test_a_retraction_that_takes_the_last_messages_of_a_snapshot_keeps_them(spoken: WithdrawnWorld) -> None:
