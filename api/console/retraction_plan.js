@@ -57,7 +57,7 @@ function notUndone(documents) {
   if (!left.length) return null;
   return notice(
     "warn",
-    el("p", {}, "The undo did not bring these values back, because another write has changed them since:"),
+    el("p", {}, "The undo could not bring these values back: another write has changed them, or the profile does not allow them any more."),
     el("ul", { class: "plain" }, left.map(([name, pointer]) => el("li", {}, path(name), " ", path(pointer)))),
   );
 }

@@ -30,7 +30,10 @@ class RetractedDocument(Located):
     values: list[PlannedValueRow]
     change_id: str | None = Field(description="The change that applied it.")
     undo_change_id: str | None = Field(description="The change that undid it.")
-    not_undone: list[str] = Field(description="Pointers of values that another write has changed since.")
+    not_undone: list[str] = Field(
+        description="Pointers of values that an undo could not bring back: another write has changed or deleted them, or "
+        "the profile does not allow them any more."
+    )
 
 
 class RetractedItem(BaseModel):

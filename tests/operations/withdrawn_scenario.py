@@ -162,7 +162,7 @@ DETAILS = ConflictDetails(reason="changed", etag=None, content={})
 class Between:
     """Calls `at` before the storage call number `number` of a world; counts the calls."""
 
-    def __init__(self, world: WithdrawnWorld, number: int, at: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, world: WithdrawnWorld, number: int, at: Callable[[], Awaitable[object]]) -> None:
         self.calls: list[str] = []
         self._number, self._at, self._is_active = number, at, True
         self._storage = storage_of(world.service.records)

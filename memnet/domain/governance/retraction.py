@@ -99,12 +99,21 @@ class DocumentRequest:
 
     number: int
     etag: ETag
+    """The version of the document that it changes."""
     ops: Sequence[Op]
     evidence: EvidenceMembers
     before: Json
     """The content that the operations apply to; an undo restores it."""
     origins: Json
     """Where its values come from, in the form of memnet.domain.history.origin_table."""
+
+    def key(self, retraction_id: str, *, undoes: bool) -> str:
+        """Return its idempotency key, which no other request of the retraction for this document has.
+
+        It names the version, because the number begins again when the plan has expired or has a second row for it.
+        """
+        version = self.etag.strip('"')
+        return f"{retraction_id}-{'undo' if undoes else 'apply'}-{version}-{self.number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +136,17 @@ class DocumentPlan:
     is_done: bool = False
     """Whether the current step, applying or undoing, has dealt with the document."""
     not_undone: Sequence[str] = ()
-    """The pointers of values that an undo could not bring back, because another write has changed them since."""
+    """The pointers of values that an undo could not bring back: another write has changed them since, or the document
+    is gone, or the rules of its profile do not allow them any more."""
 
     def key(self, scope: UserScope) -> DocumentKey:
         """Return the key of the document."""
         return DocumentKey(scope, self.namespace, self.path)
+
+    def without_undo(self) -> "DocumentPlan":
+        """Return the row of a document to which an undo can bring nothing back."""
+        taken = [one.pointer for one in self.values if one.fate is not ValueFate.UNRESOLVED]
+        return replace(self, undo=None, not_undone=() if self.change_id is None else tuple(taken))
 
     def without_unresolved(self) -> "DocumentPlan":
         """Return the row without the values that stayed."""
@@ -281,9 +296,9 @@ class Retraction:
         return replace(self, updated_at=to_text(now), **changes)
 
 
-def retraction_id_of(scope: UserScope, idempotency_key: str) -> str:
-    """Return the id of the one retraction that a request can have."""
-    return f"rtr-{sha256_hex(canonical([scope.prefix, idempotency_key]))[:32]}"
+def retraction_id_of(scope: UserScope, principal: str, idempotency_key: str) -> str:
+    """Return the id of the one retraction that a principal's request can have."""
+    return f"rtr-{sha256_hex(canonical([scope.prefix, principal, idempotency_key]))[:32]}"
 
 
 def retraction_key(scope: UserScope, retraction_id: str) -> ItemKey:

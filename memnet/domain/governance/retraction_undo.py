@@ -27,7 +27,7 @@ class Undoing:
     sources: Sequence[Traced | None] = ()
     """The trees of the values, with the origins that they had; None for a removal."""
     kept: Sequence[str] = ()
-    """The pointers of the named values that another write has changed since."""
+    """The pointers of the named values that another write has changed since, or that the rules do not allow."""
 
 
 def restore(
@@ -45,7 +45,7 @@ def restore(
     back if it can be rebased and the result fits.
     """
     inverse, after = invert(before, ops)
-    if canonical(after) == canonical(current):
+    if canonical(after) == canonical(current) and fits([step.op for step in inverse]):
         return Undoing([step.op for step in inverse], [step.source for step in inverse])
     restored: list[Step] = []
     kept: list[str] = []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from memnet.domain.core.errors import HistoryCorrupt
+from memnet.domain.core.errors import HistoryCorrupt, MalformedRequest
 from memnet.domain.core.json_types import known_members
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO
@@ -48,6 +48,11 @@ class Source:
     def takes_conversations(self) -> bool:
         """Return whether what was said goes, and not only what was learnt from it."""
         return self.kind in (SourceKind.CONVERSATION, SourceKind.SNAPSHOT, SourceKind.ACTOR)
+
+    def check(self) -> None:
+        """Raise MalformedRequest if no time is from `since` until before `until`."""
+        if self.since is not None and self.until is not None and self.since >= self.until:
+            raise MalformedRequest("The time until must be later than since.", param="/source/until")
 
     def members(self) -> dict[str, Any]:
         """Return the members that name it."""

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, TenantEnded, TenantHeld
+from memnet.domain.core.errors import ErasureRunning, HistoryCorrupt, TenantEnded, TenantHeld, UserHeld
 from memnet.domain.core.scope import Actor, Json, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.governance import erasure as erasures
@@ -126,6 +126,12 @@ async def holds_covering(scope: UserScope, service: Service) -> Sequence[HoldCha
     """
     newest = await bounded(partial(_newest, service=service), targets_over(scope))
     return [change for change in newest if change is not None and change.holds]
+
+
+async def check_user_hold(scope: UserScope, service: Service) -> None:
+    """Raise UserHeld while a legal hold covers the user; HistoryCorrupt, Unavailable."""
+    if await holds_covering(scope, service):
+        raise UserHeld()
 
 
 async def check_tenant_hold(tenant_id: str, service: Service) -> None:

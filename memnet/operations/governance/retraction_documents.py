@@ -7,6 +7,7 @@ from functools import partial
 from memnet.domain.catalog.catalog import Catalog, WriteRules
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.access import Reason, Role
+from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     BindingMismatch,
     DocumentNotFound,
@@ -206,7 +207,9 @@ def _change(
 
 
 async def find_undo(key: DocumentKey, plan: DocumentPlan, service: Service) -> DocumentChange | None:
-    """Return what brings back what was taken from a document; None if nothing was, or the document does not exist.
+    """Return what brings back what was taken from a document; None if nothing was, or nothing can be.
+
+    Nothing can be if the document does not exist, or no profile may write it any more.
 
     Raises HistoryCorrupt, Unavailable.
     """
@@ -280,16 +283,17 @@ async def send(
     *,
     idempotency_key: str,
 ) -> WriteResult | None:
-    """Send a stored request; None: the document has moved, and the request was not applied and never will be.
+    """Send a stored request; None: it was not applied, because it is not what is to be done to the document now.
 
     `change`: what was found on the current version, whose gate decides; None: only find out whether it was applied.
+    One of an earlier run can differ from it: the document has moved, or another source has been closed or opened since.
     Raises ErasureRunning, HistoryCorrupt, VaultUnavailable, Unavailable, and what the gate raises.
     """
     command = PatchDocument(
         key=key,
         actor=Actor(service.worker_principal, frozenset({Role.REPLAY})),
         precondition=IfMatch(request.etag),
-        idempotency_key=f"{idempotency_key}#rebase-{request.number}" if request.number else idempotency_key,
+        idempotency_key=idempotency_key,
         profile_id=plan.profile_id or "",
         binding_id=plan.binding_id or "",
         ops=list(request.ops),
@@ -298,8 +302,9 @@ async def send(
     )
 
     def decide(_: Catalog, found: Envelope | None) -> Decision:
-        is_same = found is not None and change is not None and found.commit.etag == change.current.commit.etag
-        if found is None or change is None or change.gate is None or not is_same:
+        if found is None or change is None or change.gate is None or found.commit.etag != change.current.commit.etag:
+            raise ETagMismatch()
+        if canonical(command.ops) != canonical(list(change.ops)):
             raise ETagMismatch()
         return change.gate.decide(command, found, change.named)
 

@@ -16,7 +16,6 @@ from memnet.domain.core.errors import (
     PlannerCannotApply,
     RetractionClosed,
     RetractionNotFound,
-    UserHeld,
 )
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor, ETag, UserScope
@@ -32,7 +31,7 @@ from memnet.domain.governance.retraction import (
 )
 from memnet.domain.governance.source import Source
 from memnet.domain.governance.waiting import WaitingKind
-from memnet.operations.governance.legal_holds import holds_covering
+from memnet.operations.governance.legal_holds import check_user_hold
 from memnet.operations.governance.retraction_documents import asks_for_another, find_documents, find_reach
 from memnet.operations.governance.withdrawn_items import find_replays, plan_items
 from memnet.operations.replay.jobs import send_job
@@ -67,19 +66,21 @@ async def plan_retraction(
     A repeated request returns the same retraction. Each document of the user costs one look.
 
     Raises:
+        MalformedRequest: The times of the source are none.
         IdempotencyKeyReused: The key belongs to a request for another source or reason.
         FieldDenied: The reason holds sensitive content.
         UserHeld: A legal hold covers the user.
         HistoryCorrupt, ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
     """
+    source.check()
     check_remarks({"note": reason}, STRICTEST)
     request_hash = sha256_hex(canonical([source.members(), reason]))[:32]
-    retraction_id = retraction_id_of(scope, f"{actor.principal} {idempotency_key}")
+    retraction_id = retraction_id_of(scope, actor.principal, idempotency_key)
     job = Job(JobKind.RETRACTION, scope.tenant_id, scope.user_id, retraction_id)
     known = await _known(job, request_hash, service)
     if known is not None:
         return known
-    await _check_hold(scope, service)
+    await check_user_hold(scope, service)
     plan = await _plan(scope, source, service)
     now = to_text(service.clock.now())
     planned = Retraction(
@@ -185,11 +186,6 @@ async def _known(job: Job, request_hash: str, service: Service) -> RetractionVie
     return RetractionView(loaded.retraction, loaded.plan)
 
 
-async def _check_hold(scope: UserScope, service: Service) -> None:
-    if await holds_covering(scope, service):
-        raise UserHeld()
-
-
 async def _plan(scope: UserScope, source: Source, service: Service) -> RetractionPlan:
     items = await plan_items(scope, source, service)
     replay_ids = await find_replays(scope, source, service)
@@ -218,7 +214,7 @@ async def _begin(
         loaded = await load_retraction(job, service)
         if not check(loaded.retraction):
             return loaded.retraction, False
-        await _check_hold(scope, service)
+        await check_user_hold(scope, service)
         await service.marks.mark(job)
         loaded = await _started(loaded, status, service, actor=actor)
         return loaded.retraction, True

@@ -4,11 +4,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
-from memnet.domain.core.errors import PlannerCannotApply, Unavailable, UserHeld
+from memnet.domain.catalog.retention_policy import batches
+from memnet.domain.core.errors import PlannerCannotApply, Unavailable
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job
 from memnet.domain.core.metric import RETRACTED_VALUES, RETRACTIONS
 from memnet.domain.core.scope import DocumentKey
+from memnet.domain.documents.commands import WriteResult
 from memnet.domain.documents.entry import ALSO
 from memnet.domain.governance import retraction as retractions
 from memnet.domain.governance.retraction import (
@@ -22,7 +24,7 @@ from memnet.domain.governance.retraction import (
 from memnet.domain.governance.retraction_reach import RESTORES, Reach, citation
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.domain.governance.withdrawn import Withdrawal
-from memnet.operations.governance.legal_holds import holds_covering
+from memnet.operations.governance.legal_holds import check_user_hold
 from memnet.operations.governance.retraction_documents import (
     DocumentChange,
     asks_for_another,
@@ -51,6 +53,8 @@ MAX_SCANS = 8
 """How often one run looks at all documents: again after each round in which one had to be changed."""
 MAX_PATCHES = 64
 """The patches of one document in one run. Each further one follows a write by another writer."""
+BATCH = 64
+"""The number of items that are taken out between two reads of the holds."""
 
 
 Find = Callable[[DocumentKey, DocumentPlan], Awaitable[DocumentChange | None]]
@@ -66,7 +70,7 @@ async def run_retraction(job: Job, service: Service) -> Retraction:
 
     Raises:
         RetractionNotFound: There is none.
-        UserHeld: A legal hold covers the user.
+        UserHeld: A legal hold covers the user; the holds are read again before each batch of items and each patch.
         PlannerCannotApply: The planner applies it, and a profile with a document that has a value of the source only
             since the plan asks for another principal.
         DecryptionFailed, HistoryCorrupt, ErasureRunning: It cannot succeed.
@@ -104,8 +108,7 @@ async def _continue(job: Job, service: Service) -> Retraction:
     loaded = await load_retraction(job, service)
     if not loaded.retraction.is_running:
         return loaded.retraction
-    if await holds_covering(job.scope, service):
-        raise UserHeld()
+    await check_user_hold(job.scope, service)
     if loaded.retraction.status is RetractionStatus.APPLYING:
         loaded = await _apply(loaded, service)
         unresolved = loaded.retraction.counts[ValueFate.UNRESOLVED.value]
@@ -132,21 +135,26 @@ async def _apply(loaded: LoadedRetraction, service: Service) -> LoadedRetraction
     scope, withdrawal = loaded.retraction.scope, withdrawal_of(loaded.retraction)
     await close_source(scope, withdrawal, service)
     replay_ids = {*loaded.plan.replay_ids, *await find_replays(scope, withdrawal.source, service)}
-    items = dict.fromkeys([*loaded.plan.items, *await plan_items(scope, withdrawal.source, service)])
-    if len(items) > len(loaded.plan.items) or len(replay_ids) > len(loaded.plan.replay_ids):
-        plan = replace(loaded.plan, items=tuple(items), replay_ids=tuple(sorted(replay_ids)))
+    found = await plan_items(scope, withdrawal.source, service)
+    # An item has one fate, the newest: what was to be stripped can have nothing else left by now.
+    items = tuple({(one.kind, one.name): one for one in [*loaded.plan.items, *found]}.values())
+    if items != loaded.plan.items or len(replay_ids) > len(loaded.plan.replay_ids):
+        plan = replace(loaded.plan, items=items, replay_ids=tuple(sorted(replay_ids)))
         loaded = await write_plan(loaded, plan, service)
-    for item in items:
-        await apply_item(scope, item, withdrawal, service)
+    for batch in batches(items, BATCH):
+        await check_user_hold(scope, service)
+        for item in batch:
+            await apply_item(scope, item, withdrawal, service)
     reach = await find_reach(scope, withdrawal.source, replay_ids, service)
 
     planned = loaded.retraction.planned_by == loaded.retraction.applied_by
 
-    def taking(key: DocumentKey, _: DocumentPlan) -> Awaitable[DocumentChange | None]:
+    async def taking(key: DocumentKey, _: DocumentPlan) -> DocumentChange | None:
+        await check_user_hold(scope, service)
         if planned and asks_for_another(key, service.catalog):
             # The document has a value of the source only since the plan.
             raise PlannerCannotApply()
-        return find_change(key, reach=reach, service=service)
+        return await find_change(key, reach=reach, service=service)
 
     for index, document in enumerate(loaded.plan.documents):
         if not document.is_done:
@@ -168,7 +176,8 @@ async def _take_rest(loaded: LoadedRetraction, reach: Reach, taking: Find, servi
             documents = (*loaded.plan.documents, one.plan)
             loaded = await write_plan(loaded, replace(loaded.plan, documents=documents), service)
             loaded = await _settle(loaded, len(documents) - 1, taking, service)
-    return loaded
+    # Other writers still write what rests on the source.
+    raise Unavailable(dependency="blob_storage")
 
 
 async def _undo(loaded: LoadedRetraction, service: Service) -> LoadedRetraction:
@@ -180,6 +189,7 @@ async def _undo(loaded: LoadedRetraction, service: Service) -> LoadedRetraction:
 
     for index, document in reversed(list(enumerate(loaded.plan.documents))):
         if not document.is_done:
+            loaded = await _with_result(loaded, index, service)
             loaded = await _settle(loaded, index, restoring, service, undoes=True)
     # Opened before its replays are: one that is queued again may be started at once.
     await open_source(scope, withdrawal.retraction_id, service)
@@ -191,12 +201,23 @@ async def _undo(loaded: LoadedRetraction, service: Service) -> LoadedRetraction:
     return loaded
 
 
+async def _with_result(loaded: LoadedRetraction, index: int, service: Service) -> LoadedRetraction:
+    """Store the change of a patch that was applied by a worker that stopped before it had stored that."""
+    document = loaded.plan.documents[index]
+    if document.request is None or document.change_id is not None:
+        return loaded
+    sent = await _send(loaded.retraction, document, document.request, None, service, undoes=False)
+    if sent is None:
+        return loaded
+    found = replace(document, change_id=sent.change_id)
+    return await write_plan(loaded, loaded.plan.with_document(index, found), service)
+
+
 async def _settle(
     loaded: LoadedRetraction, index: int, find: Find, service: Service, *, undoes: bool = False
 ) -> LoadedRetraction:
     """Change one document, and store that it was changed. A document that has moved is planned again."""
     retraction = loaded.retraction
-    number = f"{retraction.retraction_id}-{index + 1}{'-undo' if undoes else ''}"
     for _ in range(MAX_PATCHES):
         document = loaded.plan.documents[index]
         key, request = document.key(retraction.scope), document.undo if undoes else document.request
@@ -206,20 +227,40 @@ async def _settle(
             document = _with_request(change.plan, request, undoes=undoes)
             loaded = await write_plan(loaded, loaded.plan.with_document(index, document), service)
         if request is None:
-            return await _close(loaded, index, document if change is None else change.plan, service)
-        sent = await send(key, document, request, change, service, idempotency_key=number)
+            return await _close(loaded, index, _unchanged(document, change, undoes=undoes), service)
+        sent = await _send(loaded.retraction, document, request, change, service, undoes=undoes)
         if sent is not None:
             change_id = sent.change_id
             done = replace(document, undo_change_id=change_id) if undoes else replace(document, change_id=change_id)
             return await _close(loaded, index, done, service)
         if change is None or change.gate is None or not change.ops:
             # It was not applied, and nothing is left to do.
-            document = document if change is None else change.plan
+            document = _unchanged(document, change, undoes=undoes)
             return await _close(loaded, index, _with_request(document, None, undoes=undoes), service)
         request = change.request(request.number + 1, _evidence(retraction, undoes=undoes))
         document = _with_request(change.plan, request, undoes=undoes)
         loaded = await write_plan(loaded, loaded.plan.with_document(index, document), service)
     raise Unavailable(dependency="blob_storage")
+
+
+async def _send(
+    retraction: Retraction,
+    plan: DocumentPlan,
+    request: DocumentRequest,
+    change: DocumentChange | None,
+    service: Service,
+    *,
+    undoes: bool,
+) -> WriteResult | None:
+    key = request.key(retraction.retraction_id, undoes=undoes)
+    return await send(plan.key(retraction.scope), plan, request, change, service, idempotency_key=key)
+
+
+def _unchanged(plan: DocumentPlan, change: DocumentChange | None, *, undoes: bool) -> DocumentPlan:
+    """Return the row of a document that is not changed."""
+    if change is not None:
+        return change.plan
+    return plan.without_undo() if undoes else plan
 
 
 def _with_request(plan: DocumentPlan, request: DocumentRequest | None, *, undoes: bool) -> DocumentPlan:

@@ -10,11 +10,12 @@ from memnet.domain.core.scope import Json, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.events import event as events
 from memnet.domain.events.event import Event, EventKey
-from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal
+from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal, WithdrawnKind, copy_key
 from memnet.domain.governance.withdrawn_entries import ENTRIES, strip_entries, with_entries
 from memnet.domain.upkeep.maintenance import entry_text
 from memnet.operations.events.write_event import write_event
 from memnet.operations.history.closed_entries import place_of
+from memnet.operations.replay.closed_sources import read_closed_sources
 from memnet.operations.replay.withdrawn_copies import keep_copy, read_copy
 from memnet.ports import StoreConflict
 from memnet.service import Service
@@ -63,7 +64,7 @@ def _text(scope: UserScope, event: Event, entry: Json, service: Service) -> str:
 
 
 async def restore_event(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> bool:
-    """Put an event back, have it indexed again, and delete the one that replaced it."""
+    """Put an event back, have it indexed again, and delete those that have replaced it."""
     key, data = EventKey(scope, item.name), await read_copy(scope, item, withdrawal, service)
     stored = None if data is None else events.load(data)
     if data is None or stored is None:
@@ -75,11 +76,28 @@ async def restore_event(scope: UserScope, item: PlannedItem, withdrawal: Withdra
         if await service.events.get(key) != data:
             return False
     await service.events.unmark_deleted(key)
-    replacement = _replacement(scope, stored.event, withdrawal, service) if item.fate is Fate.STRIP else None
-    if replacement is not None:
-        other = EventKey(scope, replacement.event_id)
-        await service.events.mark_deleted(other)
-        await service.events.delete(other)
-        with suppress(Unavailable):
-            await unindex_events([other], search=service.search)
+    if item.fate is Fate.STRIP:
+        await _delete_replacements(scope, stored.event, withdrawal, service)
     return True
+
+
+async def _delete_replacements(scope: UserScope, event: Event, withdrawal: Withdrawal, service: Service) -> None:
+    """Delete the event that has replaced one, and those that other retractions have put in the place of that one.
+
+    Their copies go, too: what these retractions took is in the event that is back, and they take it out again.
+    """
+    others = [one for one in await read_closed_sources(scope, service.records) if one != withdrawal]
+    waiting = [_replacement(scope, event, withdrawal, service)]
+    while waiting:
+        made = waiting.pop()
+        if made is None:
+            continue
+        waiting += [_replacement(scope, made, other, service) for other in others]
+        key = EventKey(scope, made.event_id)
+        await service.events.mark_deleted(key)
+        await service.events.delete(key)
+        with suppress(Unavailable):
+            await unindex_events([key], search=service.search)
+        item = PlannedItem(WithdrawnKind.EVENT, made.event_id, Fate.STRIP)
+        for other in others:
+            await service.records.delete(copy_key(scope, other.retraction_id, item))

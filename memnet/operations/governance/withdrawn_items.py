@@ -58,7 +58,8 @@ async def find_replays(scope: UserScope, source: Source, service: Service) -> Se
 async def apply_item(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> None:
     """Take an item out, or what of it rests on the source; one that is gone or was taken out stays as it is.
 
-    Raises HistoryCorrupt, DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable.
+    Raises HistoryCorrupt, DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable; StoreConflict: another
+    worker takes it out.
     """
     match item.kind:
         case WithdrawnKind.REPLAY:

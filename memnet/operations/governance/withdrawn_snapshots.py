@@ -31,15 +31,17 @@ async def remove_snapshot(scope: UserScope, item: PlannedItem, withdrawal: Withd
 
     async def remove() -> None:
         stored = await service.records.read(key)
-        if stored is not None:
+        left = await _left(key, withdrawal, service) if item.fate is Fate.STRIP else None
+        if stored is not None and (item.fate is not Fate.STRIP or left is not None):
             await _copy(key, item, withdrawal, stored, service)
             if searchable:
                 # A crash before the end leaves a mark, from which the index is corrected.
                 await service.turn_marks.mark(key)
-            if item.fate is Fate.STRIP:
-                await _strip(key, withdrawal, stored, service)
-            else:
+            if left is None:
                 await service.records.delete(key, tag=stored.storage_etag)
+            else:
+                sealed = await KeyRing(service.vault).seal(key, left.dump())
+                await service.records.write(key, sealed, replaces=stored.storage_etag)
         if searchable and item.fate is Fate.STRIP:
             await _unindex(key, service)
             await service.turn_marks.renew(key)
@@ -65,14 +67,13 @@ async def _copy(key: ItemKey, item: PlannedItem, withdrawal: Withdrawal, stored:
     await keep_copy(key.scope, item, withdrawal, stored.data, service, rule=rule, since=since, profile_id=named)
 
 
-async def _strip(key: ItemKey, withdrawal: Withdrawal, stored: StoredBlob, service: Service) -> None:
+async def _left(key: ItemKey, withdrawal: Withdrawal, service: Service) -> Snapshot | None:
+    """Return a snapshot without the withdrawn messages; None if it has none of them, or does not exist."""
     snapshot = await unseal_snapshot(key, service.vault)
     if snapshot is None:
-        return
-    kept = _without(snapshot, withdrawal.source.message_ids or ())
-    if kept != snapshot:
-        sealed = await KeyRing(service.vault).seal(key, kept.dump())
-        await service.records.write(key, sealed, replaces=stored.storage_etag)
+        return None
+    left = _without(snapshot, withdrawal.source.message_ids or ())
+    return None if left == snapshot else left
 
 
 def _without(snapshot: Snapshot, message_ids: tuple[str, ...]) -> Snapshot:
@@ -80,7 +81,10 @@ def _without(snapshot: Snapshot, message_ids: tuple[str, ...]) -> Snapshot:
 
 
 async def restore_snapshot(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> bool:
-    """Put a snapshot back, and have its messages indexed again."""
+    """Put a snapshot back, and have its messages indexed again.
+
+    One that has withdrawn messages stays: the undo of another retraction has brought it back, with more in it.
+    """
     key = ItemKey(scope, ItemKind.SNAPSHOTS, item.name)
     try:
         data = await read_copy(scope, item, withdrawal, service)
@@ -94,7 +98,8 @@ async def restore_snapshot(scope: UserScope, item: PlannedItem, withdrawal: With
         if searchable:
             await service.turn_marks.mark(key)
         stored = await service.records.read(key)
-        if stored is None or (item.fate is Fate.STRIP and stored.data != data):
+        is_stripped = item.fate is Fate.STRIP and await _left(key, withdrawal, service) is None
+        if stored is None or (is_stripped and stored.data != data):
             await service.records.write(key, data, replaces=None if stored is None else stored.storage_etag)
         elif stored.data != data:
             return False

@@ -1,14 +1,11 @@
 """The sealed copies of what retractions took out."""
 
-from contextlib import suppress
-
 import orjson
 
 from memnet.domain.catalog.retention_policy import Kind
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.withdrawn import PlannedItem, Withdrawal, WithdrawnCopy, copy_key, load_copy
-from memnet.ports import StoreConflict
 from memnet.service import Service
 from memnet.stores import KeyRing
 
@@ -24,18 +21,17 @@ async def keep_copy(
     since: str,
     profile_id: str | None,
 ) -> None:
-    """Seal and store the bytes of an item; the first copy is kept.
+    """Seal and store the bytes of an item that is about to be taken out.
 
+    It replaces an earlier copy: the undo of another retraction can have brought the item back since, with more in it.
     The copy is kept as long as the item would be: by the rule of its kind and profile, counted from `since`. Raises
-    ErasureRunning, VaultUnavailable, Unavailable.
+    StoreConflict, ErasureRunning, VaultUnavailable, Unavailable.
     """
     key = copy_key(scope, withdrawal.retraction_id, item)
-    if await service.records.read(key) is not None:
-        return
+    stored = await service.records.read(key)
     sealed = orjson.loads(await KeyRing(service.vault).seal(key, data))
     copy = WithdrawnCopy(key, rule, since, profile_id, sealed)
-    with suppress(StoreConflict):
-        await service.records.write(key, copy.dump(), replaces=None)
+    await service.records.write(key, copy.dump(), replaces=None if stored is None else stored.storage_etag)
 
 
 async def read_copy(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal, service: Service) -> bytes | None:

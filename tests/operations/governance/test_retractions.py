@@ -10,12 +10,13 @@ import pytest
 from memnet.domain.core.errors import (
     ETagMismatch,
     IdempotencyKeyReused,
+    MalformedRequest,
     PlannerCannotApply,
     RetractionClosed,
     RetractionNotFound,
 )
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.scope import ETag
+from memnet.domain.core.scope import Actor, ETag
 from memnet.domain.governance.retraction import RetractionStatus
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.operations.governance.retractions import (
@@ -127,3 +128,23 @@ async def test_a_plan_waits_and_a_lost_job_is_sent_again(world: Retracting) -> N
     await world.run(begun.retraction_id)
     rows = [row for row in (await list_waiting(ONE.tenant_id, world.service, kind=None, limit=50, cursor=None)).items]
     assert not [row for row in rows if row["kind"] == "retraction"]
+
+
+@pytest.mark.parametrize("until", ["2026-02-01T00:00:00.000000Z", "2026-01-31T00:00:00.000000Z"])
+async def test_a_source_that_ends_before_it_begins_is_refused(world: Retracting, until: str) -> None:
+    source = Source(kind=SourceKind.ACTOR, actor="svc-live", since="2026-02-01T00:00:00.000000Z", until=until)
+    with pytest.raises(MalformedRequest) as refused:
+        await plan_retraction(ONE, source, "Wrong.", world.service, actor=ADMIN, idempotency_key="k1")
+    assert refused.value.param == "/source/until"
+    assert (await list_retractions(ONE, world.service, limit=10, cursor=None)).items == []
+
+
+async def test_a_key_is_one_of_its_principal(world: Retracting) -> None:
+    """Names of principals and keys can hold spaces."""
+    found = [
+        await plan_retraction(
+            ONE, POISONED, "Wrong.", world.service, actor=Actor(name, frozenset()), idempotency_key=key
+        )
+        for name, key in (("a", "b c"), ("a b", "c"))
+    ]
+    assert [view.retraction.planned_by for view in found] == ["a", "a b"]

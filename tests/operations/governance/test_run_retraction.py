@@ -1,10 +1,14 @@
 """The work of a retraction: applied, undone, continued after a kill."""
 
+from functools import partial
+from typing import Any
+
 import orjson
 import pytest
 
 from memnet.domain.core.errors import (
     SourceRetracted,
+    Unavailable,
     UserHeld,
 )
 from memnet.domain.core.job import Job, JobKind
@@ -16,7 +20,8 @@ from memnet.operations.governance.retractions import (
     get_retraction,
     undo_retraction,
 )
-from memnet.operations.governance.run_retraction import fail_retraction
+from memnet.operations.governance.run_retraction import MAX_SCANS, fail_retraction
+from tests.memory_blobs import storage_of
 from tests.operations.retraction_scenario import ADMIN, OTHER, Retracting, texts
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import Between, Killed, killed
@@ -117,3 +122,54 @@ async def test_a_hold_refuses_the_plan_the_application_and_the_work(world: Retra
     await release_hold(target, "over", world.service, actor=ADMIN)
     await apply_retraction(ONE, retraction_id, etag, world.service, actor=OTHER)
     assert (await world.run(retraction_id)).status is RetractionStatus.APPLIED
+
+
+async def test_a_hold_that_is_placed_while_a_worker_applies_stops_it() -> None:
+    """No document is changed after the hold, wherever it comes."""
+    target, number, stopped = HoldTarget(ONE.tenant_id, ONE.user_id), 0, 0
+    while True:
+        number += 10
+        world = await Retracting().prepared()
+        view = await world.planned()
+        retraction_id, etag = view.retraction.retraction_id, view.retraction.etag
+        await apply_retraction(ONE, retraction_id, etag, world.service, actor=OTHER)
+        before = await world.content()
+        hold = partial(place_hold, target, "litigation", world.service, actor=ADMIN)
+        between = Between(world, number, hold)
+        try:
+            await world.run(retraction_id)
+        except UserHeld:
+            stopped += 1
+            assert await world.content() == before
+            await release_hold(target, "over", world.service, actor=ADMIN)
+            assert (await world.run(retraction_id)).status is RetractionStatus.APPLIED
+        between.stop()
+        assert "Mallory" not in orjson.dumps(await world.content()).decode()
+        if len(between.calls) < number:
+            break
+    assert stopped > 4
+
+
+async def test_a_retraction_is_not_applied_while_others_still_write_what_rests_on_its_source(
+    world: Retracting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = await world.planned()
+    retraction_id, etag = view.retraction.retraction_id, view.retraction.etag
+    await apply_retraction(ONE, retraction_id, etag, world.service, actor=OTHER)
+    storage = storage_of(world.service.records)
+    listing, scans = storage.list, 0
+
+    async def writes_first(name: str, *arguments: Any, **options: Any) -> Any:
+        nonlocal scans
+        if name == f"{ONE.prefix}documents/":
+            scans += 1
+            await world.live(f"Mallory {scans}", conversation_id="c1")
+        return await listing(name, *arguments, **options)
+
+    monkeypatch.setattr(storage, "list", writes_first)
+    with pytest.raises(Unavailable):
+        await world.run(retraction_id)
+    assert scans == MAX_SCANS
+    monkeypatch.undo()
+    assert (await world.run(retraction_id)).status is RetractionStatus.APPLIED
+    assert "Mallory" not in orjson.dumps(await world.content()).decode()
