@@ -184,6 +184,11 @@ def completed(memory: Statements) -> None:
     memory.say("Lisbon", at=12, breed="beagle")
 
 
+def dated_ahead(memory: Statements) -> None:
+    """A client whose clock is ahead of the answer's has said it again."""
+    memory.say("Lisbon", at="2026-03-01T12:00:00.000000Z")
+
+
 def unchanged(memory: Statements) -> None:
     """Nothing has happened."""
 
@@ -209,6 +214,9 @@ def unchanged(memory: Statements) -> None:
         (completed, "proposed", ["superseded"], ["Berlin"]),
         (completed, "existing", ["same"], ["Lisbon"]),
         (completed, "both", ["same", "new"], ["Berlin", "Lisbon"]),
+        (dated_ahead, "proposed", ["superseded"], ["Berlin"]),
+        (dated_ahead, "existing", ["same"], ["Lisbon"]),
+        (dated_ahead, "both", ["same", "new"], ["Berlin", "Lisbon"]),
     ],
 )
 def test_each_answer_in_each_state_of_the_open_entry(
