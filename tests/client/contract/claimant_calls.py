@@ -91,3 +91,9 @@ def disputed_claims(side: Side) -> None:
     reviewer.confirm(item, evidence={"conversation_id": "review"}, confidence=0.95, take="both")
     entries = shared.read("workspace").content["decisions"]
     assert [one["value"] for one in entries if "valid_until" not in one] == ["MySQL", "SQLite"]
+    fourth = {**said, "question": "database", "value": "Oracle", "text": "We decided on Oracle."}
+    assert shared.append("workspace", "/decisions", fourth, claimant=people[1]).settled[0]["verdict"] == "asked"
+    (item,) = list(shared.pending())
+    reviewer.confirm(item, evidence={"conversation_id": "review"}, confidence=0.95, take="both", apart="old database")
+    entries = shared.read("workspace").content["decisions"]
+    assert [one["question"] for one in entries if one["value"] == "Oracle"] == ["old database"]

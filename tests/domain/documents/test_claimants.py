@@ -216,6 +216,20 @@ def test_the_answer_both_leaves_what_others_say_and_existing_keeps_it() -> None:
         assert (again["verdict"], memory.waiting) == ("same" if take == "both" else "kept", [])
 
 
+def test_the_tenant_says_what_sets_the_proposed_claim_apart() -> None:
+    memory = workspace("review")
+    say(memory, "Lisbon", 3, A)
+    say(memory, "Berlin", 4, B)
+    memory.confirm(memory.waiting[0]["id"], by=TENANT, take="both", apart="in summer")
+    assert [(entry["value"], entry.get("aspect")) for entry in memory.facts] == [
+        ("Lisbon", None),
+        ("Berlin", "in summer"),
+    ]
+    # They contradict each other no more, and the same statement of B is found where it was set apart.
+    assert say(memory, "Berlin", 31, B)["verdict"] == "same"
+    assert memory.open() == ["Berlin", "Lisbon"]
+
+
 def test_what_sets_an_answer_apart_is_never_the_code_of_the_claimant() -> None:
     memory = workspace(unless_less_sure_by=0.2)
     say(memory, "Lisbon", 3, A, confidence=0.9)
