@@ -153,7 +153,9 @@ def test_the_answer_of_the_tenant_ends_what_others_say() -> None:
     assert (lisbon["id"], lisbon["valid_until"], lisbon["replaced_by"]) == (first["entry_id"], day(31), berlin["id"])
     assert (berlin["claimed_by"], berlin.get("valid_until")) == (B, None)
     assert memory.waiting == []
-    # What A said ended with the answer: saying it again is a new statement, which is asked again.
+    # What A said ended with the answer. The same source again says nothing new.
+    assert say(memory, "Lisbon", 31, A, evidence={"conversation_id": "c0"})["verdict"] == "kept"
+    # Saying it again is a new statement, which is asked again.
     assert say(memory, "Lisbon", 31, A)["verdict"] == "asked"
 
 

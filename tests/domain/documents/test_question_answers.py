@@ -321,6 +321,18 @@ def test_equal_evidence_does_not_ask_again(take: str) -> None:
     assert memory.content == before
 
 
+def test_what_the_answer_has_closed_is_not_asked_again_with_equal_evidence() -> None:
+    memory, pending_id = asked()
+    memory.confirm(pending_id, now=day(20))
+    before, lisbon = memory.content, memory.of("Lisbon")
+    settled = memory.say("Lisbon", evidence={"conversation_id": "c0"})
+    assert (settled["verdict"], settled["replaced_by"]) == ("kept", memory.of("Berlin")["id"])
+    assert memory.content == before
+    # Further evidence says when it held; what is stated later asks again.
+    assert memory.say("Lisbon", at=5, evidence={"conversation_id": "c5"})["entry_id"] == lisbon["id"]
+    assert memory.say("Lisbon", evidence={"conversation_id": "c77"})["verdict"] == "asked"
+
+
 def test_what_is_stated_after_the_answer_is_asked() -> None:
     memory, pending_id = asked()
     memory.confirm(pending_id, take="existing", now=day(20))
