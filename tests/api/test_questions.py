@@ -19,6 +19,7 @@ from memnet.adapters.memory.models import ScriptedModels
 from memnet.catalog import Catalog
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.job import Job, JobKind
+from memnet.operations.governance.run_retraction import run_retraction
 from memnet.operations.replay.replays import replay_snapshot
 from memnet.service import Service
 from memnet_client import AsyncMemnet, Retry
@@ -296,6 +297,41 @@ async def test_an_a2a_task_requires_input_until_its_question_is_answered(
         assert done.status.state == TaskState.TASK_STATE_COMPLETED
     content = (await chat.client.get(PLACE, headers=chat.headers)).json()["document"]["content"]
     assert sorted(one["value"] for one in content["facts"] if "valid_until" not in one) == held
+
+
+async def test_an_a2a_task_shows_the_question_that_its_statement_joined_and_ends_with_its_source(
+    products: list[Product], app: FastAPI, token: Token, services: Service
+) -> None:
+    """The second conversation says what the first one says: it is more evidence of that choice."""
+    chat = products[0]
+    await chat.say("Lisbon", 0.9, source_time="2025-12-01T00:00:00Z")
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app)) as http:
+        made = create_app(ADDRESS, tenant="t1", profile=BASE, public_url=AGENT, http=http, retry=Retry(attempts=1))
+        agents = httpx.ASGITransport(made, raise_app_exceptions=False)
+        agent = Agent(agents, token(*ROLES, oid="svc-submitter"), user="/users/u1")
+        tasks = []
+        for number in (1, 2):
+            said = {"message_id": "m1", "role": "user", "content": "I live in Berlin."}
+            talk = [said | {"timestamp": f"2026-01-01T0{number}:00:00Z"}]
+            task = await agent.send(data_part({"messages": talk, "conversation_id": f"c-talk-{number}"}), wait=False)
+            await _learn(task, services)
+            tasks.append(task.id)
+        first, second = [await agent.task(one) for one in tasks]
+        assert asked(first)["pending"] == asked(second)["pending"]
+        assert len(asked(second)["pending"][0]["choices"]) == 2
+        operator = bearer(token("Memory.Admin", oid="svc-operator")) | {"Idempotency-Key": "take-back"}
+        url = f"{USER}/conversations/c-talk-2"
+        begun = await chat.client.delete(url, params={"reason": "It was another person."}, headers=operator)
+        assert begun.status_code == 202, begun.text
+        await run_retraction(Job(JobKind.RETRACTION, "t1", "u1", begun.json()["retraction_id"]), services)
+        assert (await agent.task(tasks[1])).status.state == TaskState.TASK_STATE_CANCELED
+        assert {one.id for one in await agent.tasks()} == set(tasks)
+        memory = AsyncMemnet(
+            ADDRESS, tenant="t1", profile=BASE, credential=token(*ROLES, oid="svc-submitter"), http=http
+        )
+        ended = await memory.user("u1").replay(tasks[1])
+        assert (await ended.wait(0)).status == "retracted"
+        assert ended.state.ended
 
 
 async def _learn(task: Task, services: Service) -> None:
