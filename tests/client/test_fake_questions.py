@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from memnet_client.testing import FakeMemnet
 from tests.client.conftest import USER, Api
 from tests.client.test_fake_statements import JANUARY, MARCH, MAY, lives_in, rows, state
 
@@ -32,3 +33,14 @@ async def test_a_question_with_two_proposals_is_answered(api: Api, take: str, op
     error = late.json()["error"]
     assert (error["code"], error["details"]["decided_by"]) == ("PENDING_ITEM_NOT_FOUND", "svc-b")
     assert error["details"]["entry"]["value"] in opened
+
+
+def test_an_empty_value_of_a_confirmation_is_sent_too() -> None:
+    fake = FakeMemnet()
+    fact = {"text": "Lives in Bern.", "confidence": 0.5, "evidence": {"conversation_id": "c1"}}
+    fake.client("svc-a").user("maya").append("user_dynamic", "/durable_facts", fact, confidence=0.5)
+    reviewer = fake.client("svc-b").user("maya")
+    (item,) = reviewer.pending()
+    reviewer.confirm(item, value={}, evidence={"conversation_id": "c2"})
+    (written,) = fake.content("maya", "user_dynamic")["durable_facts"]
+    assert "text" not in written
