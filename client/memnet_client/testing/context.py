@@ -85,8 +85,9 @@ def clarification(call: Call, profile: Profile, places: Iterable[tuple[str, Plac
     for binding_id, place in places:
         section = profile.body["pending_sections"].get(binding_id)
         stored = call.memory.at(place)
+        content = stored.newest.view[ROOT] if stored else None
         try:
-            items = resolve(stored.newest.view[ROOT], pointer(section)) if section and stored else []
+            items = resolve(content, pointer(section)) if section and stored else []
         except LookupError:
             items = []
         asked += [
@@ -94,7 +95,7 @@ def clarification(call: Call, profile: Profile, places: Iterable[tuple[str, Plac
             for item in items
             if item.get("decides") == "user"
             and item.get("question")
-            and ("contradicts" not in item or shown_in(item, stored.newest.view[ROOT], profile.statements(binding_id)))
+            and ("contradicts" not in item or shown_in(item, content, profile.statements(binding_id)))
         ]
     oldest = min(asked, key=lambda item: (item["proposed_at"], item["id"]), default=None)
     if oldest is None:
