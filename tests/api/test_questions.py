@@ -29,6 +29,7 @@ from memnet_client.errors import PendingItemNotFound, ProfileForbidden, Proposer
 from tests.api.conftest import USER, Token, bearer
 from tests.client.adapters.test_a2a import AGENT, Agent, asked
 from tests.client.mcp.hosts import Host, url_of
+from tests.client.mcp.test_asking import Person
 from tests.domain.samples import CATALOG
 from tests.operations.question_scenario import lives_in
 
@@ -262,6 +263,38 @@ async def test_an_mcp_host_answers(products: list[Product], app: FastAPI, token:
     content = (await chat.client.get(PLACE, headers=chat.headers)).json()["document"]["content"]
     held = {one["value"]: one.get("aspect") for one in content["facts"] if "valid_until" not in one}
     assert held == {"Turin": None, "Porto": "Porto"}
+
+
+@pytest.mark.parametrize(
+    ("said", "held"),
+    [
+        ({"decision": "confirm"}, None),
+        ({"decision": "both", "choice": True}, None),
+        ({"decision": "confirm", "choice": 2}, ["Porto"]),
+        ({"decision": "existing"}, ["Lisbon"]),
+    ],
+)
+async def test_of_several_proposals_the_person_says_which_one(
+    products: list[Product], app: FastAPI, token: Token, said: dict[str, Any], held: list[str] | None
+) -> None:
+    chat = products[0]
+    await chat.say("Lisbon", 0.9)
+    for town in ("Berlin", "Porto"):
+        pending_id = (await chat.say(town, 0.3))["pending_id"]
+    headers = bearer(token(*ROLES, oid="svc-travel"))
+    transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+    person = Person("accept", said)
+    async with httpx2.AsyncClient(transport=transport, headers=headers) as http:
+        server = streamable_http_client(url_of(ADDRESS, "u1", profile="travel-v1"), http_client=http)
+        async with Client(server, mode="auto", elicitation_callback=person) as client:
+            given = {"pending_id": pending_id, "evidence": ANSWERED | {"message_ids": ["m1"]}}
+            found = await client.call_tool("memory_resolve", given)
+    assert "1: Lives in Berlin. or 2: Lives in Porto." in person.asked[0]
+    assert found.is_error is (held is None)
+    assert held is not None or "NOT_DECIDED" in str(found.content)
+    content = (await chat.client.get(PLACE, headers=chat.headers)).json()["document"]["content"]
+    assert [one["value"] for one in content["facts"] if "valid_until" not in one] == (held or ["Lisbon"])
+    assert len(content["to_confirm"]) == (held is None)
 
 
 @pytest.mark.parametrize(
