@@ -37,6 +37,9 @@ def claimants(side: Side) -> None:
     }
     with pytest.raises(errors.PathNotWritable):
         shared.append("workspace", "/claims", forged, claimant=people[1])
+    with pytest.raises(errors.PathNotWritable):
+        shared.update("workspace", lambda content: content["claims"].pop(0), claimant=people[1], confidence=0.9)
+    assert shared.read("workspace").content["claims"] == entries
     with pytest.raises(errors.ClaimantNotAccepted):
         side.user(profile=PERSONAL).append("personal", "/facts", claims[0], claimant=people[0])
     said = {"turn_id": "t1", "messages": [{"role": "user", "content": "Our release day is Friday."}]}
