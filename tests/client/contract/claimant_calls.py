@@ -38,7 +38,7 @@ def claimants(side: Side) -> None:
     with pytest.raises(errors.PathNotWritable):
         shared.append("workspace", "/claims", forged, claimant=people[1])
     with pytest.raises(errors.PathNotWritable):
-        shared.update("workspace", lambda content: content["claims"].pop(0), claimant=people[1], confidence=0.9)
+        shared.update("workspace", _end_first_claim, claimant=people[1], confidence=0.9)
     assert shared.read("workspace").content["claims"] == entries
     with pytest.raises(errors.ClaimantNotAccepted):
         side.user(profile=PERSONAL).append("personal", "/facts", claims[0], claimant=people[0])
@@ -50,6 +50,10 @@ def claimants(side: Side) -> None:
         shared.store_turns("c1", [{**said, "claimant": {"user_id": people[1]}}])
     with pytest.raises(errors.ClaimantNotFound):
         shared.store_turns("c1", [{**said, "claimant": {"user_id": f"stranger-{side.user_id}"}}])
+
+
+def _end_first_claim(content: Any) -> None:
+    del content["claims"][0]
 
 
 def disputed_claims(side: Side) -> None:
