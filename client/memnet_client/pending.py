@@ -55,7 +55,8 @@ class PendingItems(UserCalls):
         the other's error show what was decided.
         """
         body = {"namespace": item.namespace, "path": item.path, "confidence": confidence}
-        body |= {name: given for name, given in (("evidence", evidence_json(evidence)), ("value", value)) if given}
+        brought = {"evidence": evidence_json(evidence) or None, "value": value}
+        body |= {name: given for name, given in brought.items() if given is not None}
         chosen = {"take": take if take != "proposed" else None, "choice": choice, "apart": apart}
         answer = {name: given for name, given in chosen.items() if given is not None}
         body |= answer

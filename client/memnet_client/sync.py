@@ -146,7 +146,7 @@ class Replay:
 
     @property
     def status(self) -> str:
-        """queued, running, succeeded, partial or failed, when it was last read."""
+        """queued, running, succeeded, partial, failed or retracted, when it was last read."""
         return self.state.status
 
     @property

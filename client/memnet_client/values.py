@@ -9,7 +9,7 @@ from memnet_client.steps import Json, Steps
 
 T = TypeVar("T")
 
-FINAL = frozenset({"succeeded", "partial", "failed"})
+FINAL = frozenset({"succeeded", "partial", "failed", "retracted"})
 """The statuses of a replay that has ended."""
 
 
@@ -326,7 +326,7 @@ class ReplayState:
 
     @property
     def status(self) -> str:
-        """queued, running, succeeded, partial or failed."""
+        """queued, running, succeeded, partial, failed or retracted."""
         return str(self.raw["status"])
 
     @property

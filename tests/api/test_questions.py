@@ -19,6 +19,7 @@ from memnet.adapters.memory.models import ScriptedModels
 from memnet.catalog import Catalog
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.job import Job, JobKind
+from memnet.operations.governance.run_retraction import run_retraction
 from memnet.operations.replay.replays import replay_snapshot
 from memnet.service import Service
 from memnet_client import AsyncMemnet, Retry
@@ -28,6 +29,7 @@ from memnet_client.errors import PendingItemNotFound, ProfileForbidden, Proposer
 from tests.api.conftest import USER, Token, bearer
 from tests.client.adapters.test_a2a import AGENT, Agent, asked
 from tests.client.mcp.hosts import Host, url_of
+from tests.client.mcp.test_asking import Person
 from tests.domain.samples import CATALOG
 from tests.operations.question_scenario import lives_in
 
@@ -264,6 +266,38 @@ async def test_an_mcp_host_answers(products: list[Product], app: FastAPI, token:
 
 
 @pytest.mark.parametrize(
+    ("said", "held"),
+    [
+        ({"decision": "confirm"}, None),
+        ({"decision": "both", "choice": True}, None),
+        ({"decision": "confirm", "choice": 2}, ["Porto"]),
+        ({"decision": "existing"}, ["Lisbon"]),
+    ],
+)
+async def test_of_several_proposals_the_person_says_which_one(
+    products: list[Product], app: FastAPI, token: Token, said: dict[str, Any], held: list[str] | None
+) -> None:
+    chat = products[0]
+    await chat.say("Lisbon", 0.9)
+    for town in ("Berlin", "Porto"):
+        pending_id = (await chat.say(town, 0.3))["pending_id"]
+    headers = bearer(token(*ROLES, oid="svc-travel"))
+    transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+    person = Person("accept", said)
+    async with httpx2.AsyncClient(transport=transport, headers=headers) as http:
+        server = streamable_http_client(url_of(ADDRESS, "u1", profile="travel-v1"), http_client=http)
+        async with Client(server, mode="auto", elicitation_callback=person) as client:
+            given = {"pending_id": pending_id, "evidence": ANSWERED | {"message_ids": ["m1"]}}
+            found = await client.call_tool("memory_resolve", given)
+    assert "1: Lives in Berlin. or 2: Lives in Porto." in person.asked[0]
+    assert found.is_error is (held is None)
+    assert held is not None or "NOT_DECIDED" in str(found.content)
+    content = (await chat.client.get(PLACE, headers=chat.headers)).json()["document"]["content"]
+    assert [one["value"] for one in content["facts"] if "valid_until" not in one] == (held or ["Lisbon"])
+    assert len(content["to_confirm"]) == (held is None)
+
+
+@pytest.mark.parametrize(
     ("take", "held"), [("existing", ["Lisbon"]), ("proposed", ["Berlin"]), ("both", ["Berlin", "Lisbon"])]
 )
 async def test_an_a2a_task_requires_input_until_its_question_is_answered(
@@ -296,6 +330,41 @@ async def test_an_a2a_task_requires_input_until_its_question_is_answered(
         assert done.status.state == TaskState.TASK_STATE_COMPLETED
     content = (await chat.client.get(PLACE, headers=chat.headers)).json()["document"]["content"]
     assert sorted(one["value"] for one in content["facts"] if "valid_until" not in one) == held
+
+
+async def test_an_a2a_task_shows_the_question_that_its_statement_joined_and_ends_with_its_source(
+    products: list[Product], app: FastAPI, token: Token, services: Service
+) -> None:
+    """The second conversation says what the first one says: it is more evidence of that choice."""
+    chat = products[0]
+    await chat.say("Lisbon", 0.9, source_time="2025-12-01T00:00:00Z")
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app)) as http:
+        made = create_app(ADDRESS, tenant="t1", profile=BASE, public_url=AGENT, http=http, retry=Retry(attempts=1))
+        agents = httpx.ASGITransport(made, raise_app_exceptions=False)
+        agent = Agent(agents, token(*ROLES, oid="svc-submitter"), user="/users/u1")
+        tasks = []
+        for number in (1, 2):
+            said = {"message_id": "m1", "role": "user", "content": "I live in Berlin."}
+            talk = [said | {"timestamp": f"2026-01-01T0{number}:00:00Z"}]
+            task = await agent.send(data_part({"messages": talk, "conversation_id": f"c-talk-{number}"}), wait=False)
+            await _learn(task, services)
+            tasks.append(task.id)
+        first, second = [await agent.task(one) for one in tasks]
+        assert asked(first)["pending"] == asked(second)["pending"]
+        assert len(asked(second)["pending"][0]["choices"]) == 2
+        operator = bearer(token("Memory.Admin", oid="svc-operator")) | {"Idempotency-Key": "take-back"}
+        url = f"{USER}/conversations/c-talk-2"
+        begun = await chat.client.delete(url, params={"reason": "It was another person."}, headers=operator)
+        assert begun.status_code == 202, begun.text
+        await run_retraction(Job(JobKind.RETRACTION, "t1", "u1", begun.json()["retraction_id"]), services)
+        assert (await agent.task(tasks[1])).status.state == TaskState.TASK_STATE_CANCELED
+        assert {one.id for one in await agent.tasks()} == set(tasks)
+        memory = AsyncMemnet(
+            ADDRESS, tenant="t1", profile=BASE, credential=token(*ROLES, oid="svc-submitter"), http=http
+        )
+        ended = await memory.user("u1").replay(tasks[1])
+        assert (await ended.wait(0)).status == "retracted"
+        assert ended.state.ended
 
 
 async def _learn(task: Task, services: Service) -> None:

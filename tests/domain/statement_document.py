@@ -120,7 +120,7 @@ class Statements:
         )
         return list(self.settled)
 
-    def say(self, value: str | None, at: int | None = None, **members: Any) -> Settled:
+    def say(self, value: str | None, at: int | str | None = None, **members: Any) -> Settled:
         """Add a statement, and return its verdict. `members` of a command are those of its entry, but for `by`."""
         by = members.pop("by", ALICE)
         own = {"evidence": {"conversation_id": f"c{self.number}"}} | members

@@ -10,8 +10,8 @@ import { incomplete } from "../subject.js";
 import { extractionLog } from "./extraction.js";
 
 const MOST = 500;
-const STATUSES = ["queued", "running", "succeeded", "partial", "failed"];
-const FINISHED = new Set(["succeeded", "partial", "failed"]);
+const STATUSES = ["queued", "running", "succeeded", "partial", "failed", "retracted"];
+const FINISHED = new Set(["succeeded", "partial", "failed", "retracted"]);
 const TONES = { succeeded: "good", partial: "warn", failed: "bad" };
 
 export const replays = {

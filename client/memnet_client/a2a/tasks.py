@@ -15,7 +15,9 @@ STATES = {
     "succeeded": TaskState.TASK_STATE_COMPLETED,
     "partial": TaskState.TASK_STATE_COMPLETED,
     "failed": TaskState.TASK_STATE_FAILED,
+    "retracted": TaskState.TASK_STATE_CANCELED,
 }
+WITHOUT_RESULT = ("failed", "retracted")
 
 
 def open_conflicts(replay: ReplayState) -> list[str]:
@@ -32,13 +34,14 @@ def proposals_of(replay: ReplayState, pending: Sequence[PendingItem]) -> list[Pe
 def _sources(item: PendingItem) -> list[Json]:
     """Return the conversations behind an item: of its proposal, and of those that joined its question."""
     proposals = [item.raw, *(item.raw.get("alternatives") or ())]
-    return [(one.get("evidence") or {}).get("snapshot_uri") for one in proposals]
+    evidence = [one.get("evidence") or {} for one in proposals]
+    return [source.get("snapshot_uri") for one in evidence for source in (one, *(one.get("also") or ()))]
 
 
 def task_of(replay: ReplayState, pending: Sequence[PendingItem] = ()) -> Task:
     """Return the task that shows a replay. `pending` is what waits for confirmation in the user's memory."""
     proposals, conflicts = proposals_of(replay, pending), open_conflicts(replay)
-    needs_input = replay.ended and replay.status != "failed" and (proposals or conflicts)
+    needs_input = replay.ended and replay.status not in WITHOUT_RESULT and (proposals or conflicts)
     status = TaskStatus(state=TaskState.TASK_STATE_INPUT_REQUIRED if needs_input else STATES[replay.status])
     changed = replay.raw.get("updated_at")
     if changed:

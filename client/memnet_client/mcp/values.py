@@ -86,7 +86,7 @@ class Patch(BaseModel):
 class Replayed(BaseModel):
     """The result of memory_replay."""
 
-    status: Literal["queued", "running", "succeeded", "partial", "failed"]
+    status: Literal["queued", "running", "succeeded", "partial", "failed", "retracted"]
     reason: str | None
     event_id: str | None
     patches: list[Patch]

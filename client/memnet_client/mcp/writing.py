@@ -29,6 +29,8 @@ QUESTION = "decision"
 DECISIONS = ["confirm", "reject"]
 ANSWERS = ["confirm", "existing", "both", "reject"]
 """The decisions on an item that contradicts an entry."""
+TAKING = ("confirm", "both")
+"""The decisions that take a proposal."""
 CHOICE = "choice"
 TOOLS: dict[str, Tool] = {}
 
@@ -172,11 +174,16 @@ def _question(item: PendingItem) -> types.InputRequiredResult:
     if item.question is not None:
         proposed = [f"{number}: {text}" for number, text in enumerate(item.choices[1:], start=1)]
         message = f"{item.question} confirm takes {' or '.join(proposed)}; existing takes: {item.choices[0]}"
-    if len(item.choices) > 2:
+    if _is_several(item):
         wanted[CHOICE] = {"type": "integer", "title": "Which one", "minimum": 1, "maximum": len(item.choices) - 1}
     schema = {"type": "object", "properties": wanted, "required": [QUESTION]}
     params = types.ElicitRequestFormParams(message=message, requested_schema=schema)
     return types.InputRequiredResult(input_requests={QUESTION: types.ElicitRequest(params=params)})
+
+
+def _is_several(item: PendingItem) -> bool:
+    """Whether a question has more than one proposal, beside what is there."""
+    return len(item.choices) > 2
 
 
 def _decisions(item: PendingItem) -> list[str]:
@@ -188,9 +195,12 @@ def _answer(call: Call, item: PendingItem) -> tuple[str, int | None]:
     answer = call.answers[QUESTION]
     if isinstance(answer, types.ElicitResult) and answer.action == "accept":
         content = answer.content or {}
-        decision, choice = content.get(QUESTION), content.get(CHOICE)
-        if decision in _decisions(item):
-            return str(decision), choice if isinstance(choice, int) else None
+        decision, given = content.get(QUESTION), content.get(CHOICE)
+        choice = given if isinstance(given, int) and not isinstance(given, bool) else None
+        # Of several proposals, the person says which one: the first of them is no answer.
+        is_open = decision in TAKING and _is_several(item) and choice is None
+        if decision in _decisions(item) and not is_open:
+            return str(decision), choice
     raise Refused("NOT_DECIDED", "The user made no decision. Nothing was changed.")
 
 

@@ -9,6 +9,7 @@ from memnet_client.prompt import GUIDANCE_NOTE, tokens
 from memnet_client.testing.call import Answer, Call, check_identifier
 from memnet_client.testing.events import find, words
 from memnet_client.testing.json_patch import ROOT, Json, Pointer, canonical, pointer, pointer_text, resolve
+from memnet_client.testing.questions import shown_in
 from memnet_client.testing.rules import Profile, place_of, variable
 from memnet_client.testing.state import Place
 
@@ -50,6 +51,7 @@ def assemble_context(call: Call) -> Answer:
             dropped.append({**row, "path": place[1], "reason": "document_not_found"})
         else:
             kept.append(found)
+    asked = clarification(call, profile, [(candidate.binding_id, candidate.place) for candidate in kept])
     dropped += _pack(kept, body.get("max_docs"), body.get("max_chars_total"))
     answer: Json = {
         "selected_project_id": selected.get("project_id"),
@@ -66,7 +68,6 @@ def assemble_context(call: Call) -> Answer:
         left = body.get("max_chars_total")
         left = None if left is None else left - sum(candidate.size for candidate in kept)
         answer |= _events(call, body["include_events"], text, selected.get("project_id"), left)
-    asked = clarification(call, profile, ((candidate.binding_id, candidate.place) for candidate in kept))
     if asked is not None:
         answer["clarification"] = asked
     if body.get("render"):
@@ -77,20 +78,24 @@ def assemble_context(call: Call) -> Answer:
 def clarification(call: Call, profile: Profile, places: Iterable[tuple[str, Place]]) -> Json:
     """Return the oldest pending item that waits for the user's decision, or None.
 
-    `places`: those of the profile's documents, each with the id of its binding.
+    A question whose entry is not open any more is not asked. `places`: those of the profile's documents, each with the
+    id of its binding.
     """
     asked = []
     for binding_id, place in places:
         section = profile.body["pending_sections"].get(binding_id)
         stored = call.memory.at(place)
+        content = stored.newest.view[ROOT] if stored else None
         try:
-            items = resolve(stored.newest.view[ROOT], pointer(section)) if section and stored else []
+            items = resolve(content, pointer(section)) if section and stored else []
         except LookupError:
             items = []
         asked += [
             {**item, "binding_id": binding_id}
             for item in items
-            if item.get("decides") == "user" and item.get("question")
+            if item.get("decides") == "user"
+            and item.get("question")
+            and ("contradicts" not in item or shown_in(item, content, profile.statements(binding_id)))
         ]
     oldest = min(asked, key=lambda item: (item["proposed_at"], item["id"]), default=None)
     if oldest is None:

@@ -87,7 +87,7 @@ def taken(item: Json, body: Json, content: Json, rules: Rules, answer: Json) -> 
     if proposal is None:
         return None, ops
     claimant, value = rule.get("claimed_by_field"), proposal["target"]["value"]
-    if claimant is not None and value.get(claimant) != entry.get(claimant):
+    if claimant is not None and value.get(claimant) != entry.get(claimant) and body.get("apart") is None:
         return proposal, ops
     name = [member for member in rule["about"] if member != claimant][-1]
     had_apart, said = value.get(name), str(value.get(rule["value_field"]))

@@ -57,6 +57,7 @@ class Settling:
         apply({ROOT: {"entries": deepcopy(entries)}}, [{**op, "path": f"/{ROOT}/entries/{place[-1]}"}])
         section, old = place[:-1], None if op["op"] == "add" else entries[int(place[-1])]
         if op["op"] == "remove":
+            self._check_own(index, old, rule, is_stated=False)
             closes = old is not None and old.get(rule["until_field"]) is None
             return [_put(section, int(place[-1]), rule["until_field"], self.at)] if closes else [op]
         new = self._claimed(index, op["value"], old, rule)
@@ -72,9 +73,17 @@ class Settling:
             return new
         if new.get(name) not in (None, self.claimed_by):
             raise Refusal("PATH_NOT_WRITABLE", "The service writes the code.", param=f"/ops/{index}/value/{name}")
-        if old is not None and old.get(name) != self.claimed_by:
-            raise Refusal("PATH_NOT_WRITABLE", "The entry is another claimant's.", param=f"/ops/{index}")
+        if old is not None:
+            self._check_own(index, old, rule, is_stated=value_of(old, rule) != value_of(new, rule))
         return new if self.claimed_by is None else {**new, name: self.claimed_by}
+
+    def _check_own(self, index: int, old: Json, rule: Json, *, is_stated: bool) -> None:
+        """Refuse a change of what another claimant says, or any by a claimant. Raises Refusal PATH_NOT_WRITABLE."""
+        name = rule.get("claimed_by_field")
+        if name is None or self.is_confirmed or not isinstance(old, dict) or old.get(name) == self.claimed_by:
+            return
+        if is_stated or self.claimed_by is not None:
+            raise Refusal("PATH_NOT_WRITABLE", "The entry is another claimant's.", param=f"/ops/{index}")
 
     def _state(self, index: int, section: Pointer, new: Json, rule: Json, entries: list[Json]) -> list[Json]:
         about = [(n, one) for n, one in enumerate(entries) if thing_of(one, rule) == thing_of(new, rule)]

@@ -99,11 +99,14 @@ def _check_asking(
         yield Problem(at, "are in the pending section, whose items are proposals")
     if statements.question is None:
         return
-    found = set(_PLACEHOLDER.findall(statements.question))
+    found = Counter(_PLACEHOLDER.findall(statements.question))
     for name in ("old", "new"):
         if name not in found:
             yield Problem(f"{at}/question", f"has no place for the {name} statement", f"add {{{name}}}")
-    for name in sorted(found - {"old", "new"}):
+        elif found[name] > 1:
+            # A question with long statements would be longer than QUESTION, for which the schema has room.
+            yield Problem(f"{at}/question", f"quotes the {name} statement twice", f"write {{{name}}} once")
+    for name in sorted(found.keys() - {"old", "new"}):
         yield Problem(f"{at}/question", f"{{{name}}} is neither {{old}} nor {{new}}", "write one of them")
 
 

@@ -83,15 +83,24 @@ def answer_of(
 def refusing(entry: Entry, held: Sequence[Entry], rule: SectionUpkeep) -> Entry | None:
     """Return the entry of `held` whose answer has already refused the new statement `entry`; None: there is none.
 
-    It says what was refused, and it was stated before the answer, or rests on nothing but the refused evidence.
+    It says what was refused, and it was stated before the answer, or rests on nothing but the refused evidence. What
+    the answer has closed is refused with its evidence alone: its time says when it held.
     """
     said, own = _digest(value_of(entry, rule)), _digests(entry, rule)
+    known = [one for one in held if own and value_of(one, rule) == value_of(entry, rule)]
+    closed_by = {
+        one.get(statements_of(rule).replaced_field)
+        for one in known
+        if not is_open(one, rule) and set(own) <= set(_digests(one, rule))
+    } - {None}
     at = max((time_of(item, AT) for item in evidence_of(entry, rule) if isinstance(item, dict)), default="")
     for other in held:
         for _, answer in _answers(other, rule):
             values, evidence = _listed(answer, "values"), _listed(answer, "evidence")
             is_known = bool(own) and all(one in evidence for one in own)
             if said in values and (is_known or at <= time_of(answer, AT)):
+                return other
+            if other.get(rule.id_field) in closed_by:
                 return other
     return None
 

@@ -111,7 +111,8 @@ def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: 
         raise _changed(item, content, rule)
     place, entry = shown
     write: Op = {"op": "replace", "path": f"/{ROOT}{rule.section}/{place}", "value": entry}
-    if chosen is None or thing_of(chosen["target"]["value"], rule) != thing_of(entry, rule):
+    is_beside = chosen is not None and thing_of(chosen["target"]["value"], rule) != thing_of(entry, rule)
+    if chosen is None or (is_beside and command.apart is None):
         answer = answer_of(command.pending_id, refused, rule)
         return Taken(chosen, write, replace(answer, keeps_others=command.take == "both"))
     apart = _apart(command, chosen, content, rules, rule)

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
@@ -28,6 +29,8 @@ from memnet.domain.documents.statement_fold import derived_id
 
 _OF_SERVICE = (ALSO, LACKS, CONFIRMED_BY, ANSWER)
 """The members of an item of evidence that no sender sets."""
+_MOMENT: Final = timedelta(microseconds=1)
+_END: Final = datetime.max.replace(tzinfo=UTC)
 _OF_ANSWER = ("pending_id", "take")
 """The members that a confirmation adds to its evidence in the audit record."""
 
@@ -108,7 +111,8 @@ class StatementSource:
         if self.is_confirmed:
             first, rest = (own[0], own[1:]) if own else ({AT: at}, [])
             if self.answer is not None and self.answer.is_current:
-                first = {**first, AT: max(self.now, at)}
+                # A clock that is ahead may have dated what is known later than now.
+                first = {**first, AT: self._after_known(max(self.now, at), about, rule)}
             own = [self._confirmed(first, is_apart=True), *rest]
         made[rule.evidence_field] = evidence_with([*kept, *own])
         made[statements_of(rule).from_field] = min(time_of(item, AT) for item in [*kept, *own])
@@ -140,9 +144,7 @@ class StatementSource:
         """
         at = self.time
         if self.command.source_time is None:
-            known = [newest(entry, rule) for entry in about]
-            known += [time_of(entry, statements_of(rule).until_field) for entry in about]
-            at = max([at, *(moment_after(one) for one in known if one >= at)])
+            at = self._after_known(at, about, rule)
         if replaced is not None and newest(replaced, rule) == at:
             at = moment_after(at)
         if thing in self._stated:
@@ -150,10 +152,20 @@ class StatementSource:
         self._stated[thing] = at
         return at
 
+    def _after_known(self, at: str, about: Iterable[Entry], rule: SectionUpkeep) -> str:
+        """Return the time `at`, or the first moment after everything that is known about the thing if that is later."""
+        known = [
+            time for entry in about for time in (newest(entry, rule), time_of(entry, statements_of(rule).until_field))
+        ]
+        return max([at, *(moment_after(one) for one in known if one >= at)])
+
 
 def moment_after(time: str) -> str:
-    """Return the next moment; empty if the time is unknown."""
-    return to_text(from_text(time) + timedelta(microseconds=1)) if time else ""
+    """Return the next moment, at most the end of the calendar; empty if the time is unknown."""
+    if not time:
+        return ""
+    moment = from_text(time)
+    return to_text(moment + _MOMENT if moment < _END else _END)
 
 
 def at_time(item: Json, at: str) -> Entry:

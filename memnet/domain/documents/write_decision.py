@@ -10,20 +10,19 @@ from memnet.domain.catalog import path_policy
 from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.profile import Binding
-from memnet.domain.catalog.schema import Schema
 from memnet.domain.core import json_patch
 from memnet.domain.core.access import Reason
 from memnet.domain.core.canonical_json import MAX_DEPTH, canonical, check_depth, sha256_hex
-from memnet.domain.core.errors import BindingMismatch, LimitExceeded, MemnetError, PathNotWritable, SchemaViolation
+from memnet.domain.core.errors import BindingMismatch, LimitExceeded, MemnetError, PathNotWritable
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.json_patch import Op, Operation, Pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.suggestion import listed
 from memnet.domain.core.timestamps import from_text
-from memnet.domain.core.violations import Violations
 from memnet.domain.documents import confidence, corroboration, pending_item, pending_join, sensitive
 from memnet.domain.documents.answer import Answer
 from memnet.domain.documents.commands import DeleteDocument, PatchDocument, Redirection, ReplaceDocument, Settled
+from memnet.domain.documents.content_shape import check_proposed, check_shape
 from memnet.domain.documents.entry_checks import check_entry_evidence, check_lifetimes, lifetime_ops
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.pending_join import Joined
@@ -85,6 +84,8 @@ def decide_patch(
     is_confirmed = confirms(ops, rules)
     settling = partial(settle, command=command, rules=rules, before=before, now=proposed_at, is_confirmed=is_confirmed)
     settled = settling(ops, proposal_ids=ids)
+    asked = [settled.statements[row["op_index"]] for row in settled.settled if row["verdict"] == "asked"]
+    check_proposed(asked, rules, before, ops)
     applied, content, content_bytes = _with_lifetimes(command, settled.ops, rules, before, base_bytes, proposed_at)
     sensitive.check_patch(command, ops, rules.profile.sensitive_content)
     check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(proposed_at))
@@ -236,7 +237,7 @@ def decide_replacement(command: ReplaceDocument, rules: WriteRules, current: Env
     check_depth({ROOT: command.content}, MAX_DEPTH)
     content_bytes = _bounded(command.content, rules, b"")
     path_policy.check_content(command.content, rules.profile.denied)
-    _check_shape(command.content, rules, None, ())
+    check_shape(command.content, rules, None, ())
     check_contradictions(rules, None if current is None else current.content, command.content)
     ops, reason = [_whole(command.content)], Reason.ADMIN_MIGRATION
     decision = _decision(rules, reason, command.content, content_bytes, ops, hash_before=_hash_before(current))
@@ -309,7 +310,7 @@ def _patched(ops: list[Operation], rules: WriteRules, before: Json, base_bytes: 
     content = _apply(orjson.loads(base_bytes), ops)
     data = _bounded(content, rules, base_bytes)
     path_policy.check_denied(ops, rules.profile.denied, before, content)
-    _check_shape(content, rules, before, ops)
+    check_shape(content, rules, before, ops)
     return content, data
 
 
@@ -347,53 +348,6 @@ def _bounded(content: Json, rules: WriteRules, bytes_before: bytes) -> bytes:
     if size > rules.binding.max_chars and not size < len(bytes_before.decode()):
         raise LimitExceeded(param="", limit="max_chars", allowed=rules.binding.max_chars, found=size)
     return data
-
-
-def _check_shape(content: Json, rules: WriteRules, before: Json, ops: Sequence[Operation]) -> None:
-    violations = rules.schema.violations(content)
-    if violations:
-        raise _violated(violations, rules.schema, ops)
-    for name, allowed in rules.profile.array_limits(rules.binding.binding_id).items():
-        found, had = _length(content, name), _length(before, name)
-        # An array over the limit (a stricter profile, or another one wrote it) may stay the same.
-        if found > allowed and (found > had or (found == had and canonical(content[name]) != canonical(before[name]))):
-            path = f"/{ROOT}/{name}"
-            message = f"{path} would have {found} items, and the profile allows {allowed}."
-            raise LimitExceeded(
-                message, param=_param(path, ops), limit=f"max_{name}", allowed=allowed, found=found, path=path
-            )
-
-
-def _violated(violations: Violations, schema: Schema, ops: Sequence[Operation]) -> SchemaViolation:
-    """Return the refusal; its message names the first violation."""
-    first, others = violations[0], violations.total - 1
-    path = f"/{ROOT}{first.pointer}"
-    more = {0: "", 1: " details.violations has one more."}.get(others, f" details.violations has {others} more.")
-    needed = schema.required(first.pointer)
-    members = f" Its required members are {', '.join(needed)}." if needed else ""
-    return SchemaViolation(
-        f"{path} {first.message}.{more}",
-        param=_param(path, ops),
-        hint=f"Correct the value.{members} GET /v1/schemas/{schema.schema_id}/{schema.version} returns the schema.",
-        **violations.details(f"/{ROOT}"),
-        schema_id=schema.schema_id,
-        schema_version=schema.version,
-        expected=needed,
-    )
-
-
-def _param(path: str, ops: Sequence[Operation]) -> str:
-    """Return the value in the body that the place in the document comes from: of the last operation that wrote it."""
-    place = json_patch.pointer(path)
-    for index, op in reversed(list(enumerate(ops))):
-        if op.verb != "test" and all(a in (b, "-") for a, b in zip(op.path, place, strict=False)):
-            return f"/ops/{index}/value" if op.verb in ("add", "replace") else f"/ops/{index}"
-    return "/ops" if ops else f"/document{path}"
-
-
-def _length(content: Json, name: str) -> int:
-    section = content.get(name) if isinstance(content, dict) else None
-    return len(section) if isinstance(section, list) else 0
 
 
 def _hash_before(current: Envelope | None) -> str:

@@ -37,6 +37,9 @@ def claimants(side: Side) -> None:
     }
     with pytest.raises(errors.PathNotWritable):
         shared.append("workspace", "/claims", forged, claimant=people[1])
+    with pytest.raises(errors.PathNotWritable):
+        shared.update("workspace", _end_first_claim, claimant=people[1], confidence=0.9)
+    assert shared.read("workspace").content["claims"] == entries
     with pytest.raises(errors.ClaimantNotAccepted):
         side.user(profile=PERSONAL).append("personal", "/facts", claims[0], claimant=people[0])
     said = {"turn_id": "t1", "messages": [{"role": "user", "content": "Our release day is Friday."}]}
@@ -47,6 +50,10 @@ def claimants(side: Side) -> None:
         shared.store_turns("c1", [{**said, "claimant": {"user_id": people[1]}}])
     with pytest.raises(errors.ClaimantNotFound):
         shared.store_turns("c1", [{**said, "claimant": {"user_id": f"stranger-{side.user_id}"}}])
+
+
+def _end_first_claim(content: Any) -> None:
+    del content["claims"][0]
 
 
 def disputed_claims(side: Side) -> None:
@@ -91,3 +98,9 @@ def disputed_claims(side: Side) -> None:
     reviewer.confirm(item, evidence={"conversation_id": "review"}, confidence=0.95, take="both")
     entries = shared.read("workspace").content["decisions"]
     assert [one["value"] for one in entries if "valid_until" not in one] == ["MySQL", "SQLite"]
+    fourth = {**said, "question": "database", "value": "Oracle", "text": "We decided on Oracle."}
+    assert shared.append("workspace", "/decisions", fourth, claimant=people[1]).settled[0]["verdict"] == "asked"
+    (item,) = list(shared.pending())
+    reviewer.confirm(item, evidence={"conversation_id": "review"}, confidence=0.95, take="both", apart="old database")
+    entries = shared.read("workspace").content["decisions"]
+    assert [one["question"] for one in entries if one["value"] == "Oracle"] == ["old database"]

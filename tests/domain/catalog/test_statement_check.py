@@ -67,6 +67,7 @@ def test_sound_rules_have_no_problem(members: dict[str, Any]) -> None:
             "asks, and there is no question",
         ),
         ({"question": "Now: {new}?"}, f"{AT}/question", "has no place for the old statement"),
+        ({"question": "{old} or {new}? {new}?"}, f"{AT}/question", "quotes the new statement twice"),
         ({"question": "{old} {new} {when}"}, f"{AT}/question", "{when} is neither {old} nor {new}"),
         ({"upkeep": {"section": "/waiting"}}, AT, "are in the pending section, whose items are proposals"),
         ({"from_field": "subject", "about": ["attribute"]}, None, None),

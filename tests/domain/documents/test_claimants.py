@@ -153,7 +153,9 @@ def test_the_answer_of_the_tenant_ends_what_others_say() -> None:
     assert (lisbon["id"], lisbon["valid_until"], lisbon["replaced_by"]) == (first["entry_id"], day(31), berlin["id"])
     assert (berlin["claimed_by"], berlin.get("valid_until")) == (B, None)
     assert memory.waiting == []
-    # What A said ended with the answer: saying it again is a new statement, which is asked again.
+    # What A said ended with the answer. The same source again says nothing new.
+    assert say(memory, "Lisbon", 31, A, evidence={"conversation_id": "c0"})["verdict"] == "kept"
+    # Saying it again is a new statement, which is asked again.
     assert say(memory, "Lisbon", 31, A)["verdict"] == "asked"
 
 
@@ -214,6 +216,20 @@ def test_the_answer_both_leaves_what_others_say_and_existing_keeps_it() -> None:
         # The same evidence again is not asked again.
         again = say(memory, "Berlin", 4, B, evidence={"conversation_id": "c9"})
         assert (again["verdict"], memory.waiting) == ("same" if take == "both" else "kept", [])
+
+
+def test_the_tenant_says_what_sets_the_proposed_claim_apart() -> None:
+    memory = workspace("review")
+    say(memory, "Lisbon", 3, A)
+    say(memory, "Berlin", 4, B)
+    memory.confirm(memory.waiting[0]["id"], by=TENANT, take="both", apart="in summer")
+    assert [(entry["value"], entry.get("aspect")) for entry in memory.facts] == [
+        ("Lisbon", None),
+        ("Berlin", "in summer"),
+    ]
+    # They contradict each other no more, and the same statement of B is found where it was set apart.
+    assert say(memory, "Berlin", 31, B)["verdict"] == "same"
+    assert memory.open() == ["Berlin", "Lisbon"]
 
 
 def test_what_sets_an_answer_apart_is_never_the_code_of_the_claimant() -> None:

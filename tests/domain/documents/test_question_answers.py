@@ -184,6 +184,11 @@ def completed(memory: Statements) -> None:
     memory.say("Lisbon", at=12, breed="beagle")
 
 
+def dated_ahead(memory: Statements) -> None:
+    """A client whose clock is ahead of the answer's has said it again."""
+    memory.say("Lisbon", at="2026-03-01T12:00:00.000000Z")
+
+
 def unchanged(memory: Statements) -> None:
     """Nothing has happened."""
 
@@ -209,6 +214,9 @@ def unchanged(memory: Statements) -> None:
         (completed, "proposed", ["superseded"], ["Berlin"]),
         (completed, "existing", ["same"], ["Lisbon"]),
         (completed, "both", ["same", "new"], ["Berlin", "Lisbon"]),
+        (dated_ahead, "proposed", ["superseded"], ["Berlin"]),
+        (dated_ahead, "existing", ["same"], ["Lisbon"]),
+        (dated_ahead, "both", ["same", "new"], ["Berlin", "Lisbon"]),
     ],
 )
 def test_each_answer_in_each_state_of_the_open_entry(
@@ -293,54 +301,6 @@ def test_the_gates_of_a_confirmation_hold_for_every_answer() -> None:
         memory.rules = type(memory.rules)(changed, memory.rules.binding, memory.rules.schema)
         with pytest.raises(ConfidenceTooLow):
             memory.confirm(pending_id, take=take)
-
-
-# What was answered is not asked again.
-
-
-@pytest.mark.parametrize("take", ["existing", "both"])
-def test_equal_evidence_does_not_ask_again(take: str) -> None:
-    memory, pending_id = asked("Porto")
-    memory.confirm(pending_id, take=take)
-    before = memory.content
-    settled = memory.say("Porto", at=10, evidence={"conversation_id": "another"})
-    assert (settled["verdict"], settled["replaced_by"]) == ("kept", memory.of("Lisbon")["id"])
-    assert memory.content == before
-    with_new_time = memory.patch(
-        op("add", "/content/facts/-", value=fact("Porto", evidence={"conversation_id": "c2"})), at=None
-    )
-    assert [row["verdict"] for row in with_new_time] == ["kept"]
-    assert memory.content == before
-
-
-def test_what_is_stated_after_the_answer_is_asked() -> None:
-    memory, pending_id = asked()
-    memory.confirm(pending_id, take="existing", now=day(20))
-    again = memory.say("Berlin", at=25, evidence={"conversation_id": "c77"})
-    assert again["verdict"] == "asked"
-    assert again["pending_id"] != pending_id
-
-
-def test_what_was_never_asked_is_settled_by_its_time() -> None:
-    memory, pending_id = asked()
-    memory.confirm(pending_id, take="existing", now=day(20))
-    assert memory.say("Madrid", at=5)["verdict"] == "late"
-
-
-def test_what_was_set_apart_is_found_again() -> None:
-    memory, pending_id = asked()
-    memory.confirm(pending_id, take="both", now=day(20))
-    berlin = memory.of("Berlin")["id"]
-    again = memory.say("Berlin", at=25, evidence={"conversation_id": "c77"})
-    assert (again["verdict"], again["entry_id"]) == ("same", berlin)
-    assert memory.open() == ["Berlin", "Lisbon"]
-
-
-def test_no_sender_writes_an_answer() -> None:
-    memory = Statements()
-    forged = {"conversation_id": "c", "confirmed_by": "x", "answer": {"pending_id": "p", "at": day(30)}}
-    memory.say("Lisbon", at=3, evidence=forged)
-    assert memory.facts[0]["evidence"] == {"conversation_id": "c", "at": day(3)}
 
 
 # Who answers late is shown what was decided.

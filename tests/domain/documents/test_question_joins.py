@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memnet.domain.core.access import Role
-from memnet.domain.core.errors import MemnetError
+from memnet.domain.core.errors import MemnetError, SchemaViolation
 from memnet.domain.core.scope import Actor
 from memnet.domain.documents.statement_question import MAX_CHOICES, MAX_PROPOSERS
 from tests.domain.samples import ALICE, BOB, op
@@ -164,3 +165,13 @@ def test_the_chain_of_what_held_is_whole_after_an_answer() -> None:
     memory.say("Porto", at=12)
     memory.confirm(pending_id, choice=2)
     check_chain(memory.facts)
+
+
+def test_a_statement_that_no_answer_could_write_is_refused_and_not_asked() -> None:
+    memory = Statements(statement_rules(on_contradiction="ask"))
+    memory.say("Lisbon", at=3)
+    before = memory.content
+    with pytest.raises(SchemaViolation) as refused:
+        memory.say("Berlin", at=9, importance="very")
+    assert refused.value.param == "/ops/0/value"
+    assert memory.content == before

@@ -221,3 +221,14 @@ def test_other_principals_are_no_confirmation() -> None:
     memory = Statements()
     memory.say("Lisbon", at=3, by=Actor("svc-x", frozenset()))
     assert memory.say("Berlin", at=9, by=ALICE)["verdict"] == "superseded"
+
+
+def test_a_statement_at_the_end_of_the_calendar_stops_no_later_one() -> None:
+    end = "9999-12-31T23:59:59.999999Z"
+    memory = Statements()
+    memory.say("Lisbon", at=end)
+    for value in ("Berlin", "Porto", "Lisbon"):
+        memory.say(value)
+        check_chain(memory.facts)
+    memory.patch(op("remove", "/content/facts/0"))
+    assert all((entry.get("valid_until") or end) <= end for entry in memory.facts)
