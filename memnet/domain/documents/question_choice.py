@@ -77,7 +77,7 @@ def shown_by(catalog: Catalog, key: DocumentKey, item: dict[str, Any], content: 
     named = item.get("profile_id"), item.get("binding_id")
     for rules in catalog.covering(key) if CONTRADICTS in item else ():
         if (rules.profile.profile_id, rules.binding.binding_id) == named:
-            return shown_in(item, content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()))
+            return shown_in(item, content, rules.section_rules)
     return None
 
 
@@ -93,12 +93,11 @@ def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: 
     Raises MalformedRequest if the item offers no such choice, and PendingTargetChanged if the entry that the question
     shows is not open any more; its details hold the entry that is open instead, which is memory content.
     """
-    tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    rule = section_of(item, tended) if CONTRADICTS in item else None
+    rule = section_of(item, rules.section_rules) if CONTRADICTS in item else None
     _check(command, item, is_question=rule is not None)
     if rule is None:
         return Taken(item)
-    if not is_sound(item, tended):
+    if not is_sound(item, rules.section_rules):
         raise PendingTargetChanged(pending_id=item.get("id"), why="ambiguous", path=f"/{ROOT}{rule.section}")
     proposals = proposals_of(item)
     chosen = None if command.take == "existing" else proposals[command.choice - 1]

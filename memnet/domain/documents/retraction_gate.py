@@ -47,7 +47,7 @@ def decide_retraction(
         if op["op"] not in ("add", "replace", "remove") or not any(path[: len(place)] == place for place in places):
             raise PathNotWritable("A retraction may change only what its plan names.")
     decision = decide_within(command, rules, current, [()], is_counted=False)
-    section = rules.profile.pending_sections.get(rules.binding.binding_id)
+    section = rules.pending_section
     allowed = {*known, *_scalars(current.content, statements, section)}
     if any(found not in allowed for found in _scalars(decision.content, statements, section)):
         raise PathNotWritable("A retraction may not add a value that the document never had.")

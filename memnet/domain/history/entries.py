@@ -112,7 +112,7 @@ def _statement_rules(covering: Sequence[WriteRules]) -> Mapping[Pointer, Section
     """Return the rules of the sections of statements, of the first binding that has one."""
     found: dict[Pointer, SectionUpkeep] = {}
     for rules in covering:
-        for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ()):
+        for rule in rules.section_rules:
             if rule.statements is not None:
                 found.setdefault(rule.place, rule)
     return found
@@ -132,9 +132,8 @@ def _places(node: Traced, place: Pointer, declared: Sequence[Pointer]) -> Iterat
 
 def _declared(rules: WriteRules) -> list[Pointer]:
     """Return the sections that a profile names for a binding."""
-    profile, binding_id = rules.profile, rules.binding.binding_id
-    named = [*profile.durable.get(binding_id, ()), *profile.upkept_sections(binding_id)]
-    return [*named, *map(pointer, profile.guidance_sections.get(binding_id, ()))]
+    guidance = rules.profile.guidance_sections.get(rules.binding.binding_id, ())
+    return [*rules.durable, *rules.upkept, *map(pointer, guidance)]
 
 
 def _is_above(place: Pointer, section: Pointer) -> bool:
@@ -143,16 +142,14 @@ def _is_above(place: Pointer, section: Pointer) -> bool:
 
 def _rules_for(place: Pointer, covering: Sequence[WriteRules], actor: Actor) -> tuple[WriteRules | None, bool]:
     for rules in covering:
-        writable = rules.profile.writable.get(rules.binding.binding_id, ())
         is_open = rules.binding.write_mode != "read_only" and rules.profile.admits(actor.principal)
-        if is_open and any(lies_within(place, one) for one in writable):
+        if is_open and any(lies_within(place, one) for one in rules.writable):
             return rules, True
     return (covering[0] if covering else None), False
 
 
 def _said(node: Traced, value: Json, place: Pointer, rules: WriteRules | None, *, is_writable: bool = False) -> Said:
-    upkeep = () if rules is None else rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    rule = rule_of(place[:-1], upkeep)
+    rule = rule_of(place[:-1], () if rules is None else rules.section_rules)
     in_array = place[-1].isdecimal() and len(place) > 1
     has_text = isinstance(value, dict) and isinstance(value.get(rule.text_field), str)
     # The sentence counts: a later source or verification does not change who said it.

@@ -30,10 +30,10 @@ def entries_of_document(
     key: DocumentKey, etag: ETag, content: Json, rules: WriteRules, actor: Actor
 ) -> list[Candidate]:
     """Return the entries of a document, of every state, in the order of the document."""
-    pending = rules.profile.pending_sections.get(rules.binding.binding_id)
-    said = entries_of(traced(content, _UNKNOWN), [rules], [] if pending is None else [pending], actor)
+    pending = [] if rules.pending_section is None else [rules.pending_section]
+    said = entries_of(traced(content, _UNKNOWN), [rules], pending, actor)
     return [
-        replace(_candidate(one, key, etag, rules), is_outdated=is_outdated(one.value, content, _upkeep(rules)))
+        replace(_candidate(one, key, etag, rules), is_outdated=is_outdated(one.value, content, rules.section_rules))
         for one in said
     ]
 
@@ -52,7 +52,7 @@ def entries_of_events(events: Sequence[Event], key: DocumentKey, section: str, r
 
 def unexpired(found: Sequence[Candidate], rules: WriteRules, now: datetime) -> Sequence[Candidate]:
     """Return the entries that have not expired by `now`."""
-    ending = [rule for rule in _upkeep(rules) if rule.expires_field is not None]
+    ending = [rule for rule in rules.section_rules if rule.expires_field is not None]
     if not ending:
         return found
     places = {rule.section: rule for rule in ending}
@@ -67,7 +67,7 @@ def unexpired(found: Sequence[Candidate], rules: WriteRules, now: datetime) -> S
 
 def _candidate(said: Said, key: DocumentKey, etag: ETag, rules: WriteRules) -> Candidate:
     section = said.place[:-1] if said.place[-1].isdecimal() else said.place
-    rule = rule_of(section, _upkeep(rules))
+    rule = rule_of(section, rules.section_rules)
     place = EntryPlace(
         binding_id=rules.binding.binding_id,
         namespace=key.namespace,
@@ -120,10 +120,6 @@ def _uri(key: DocumentKey, conversation_id: str, snapshot_id: str | None) -> str
         return None if snapshot_id is None else uri_of(snapshot_key(key.scope, conversation_id, snapshot_id))
     except InvalidIdentifier:
         return None
-
-
-def _upkeep(rules: WriteRules) -> tuple[SectionUpkeep, ...]:
-    return rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
 
 
 def _text(value: Json, name: str) -> str | None:

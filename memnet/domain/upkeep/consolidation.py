@@ -53,8 +53,7 @@ class Joint:
 
 def consolidating(rules: WriteRules) -> list[SectionUpkeep]:
     """Return the rules of the sections that consolidate."""
-    kept_up = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    return [rule for rule in kept_up if rule.consolidate is not None and rule.statements is not None]
+    return [rule for rule in rules.section_rules if rule.consolidate is not None and rule.statements is not None]
 
 
 def texts_of_content(content: Json, rules: WriteRules, protected: ProtectedSections) -> list[str]:

@@ -48,7 +48,7 @@ def next_refresh(content: Json, rules: WriteRules, now: datetime) -> datetime | 
     """Return when the next entry of a content expires or becomes stale; None: no entry does."""
     found = [
         at
-        for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
+        for rule in rules.section_rules
         for entry in entries_at(content, rule.section)
         for at in (expires_at(entry, rule), stale_at(entry, rule))
         if at is not None and at > now

@@ -62,10 +62,9 @@ class ContentEditor:
         self.content: Json = orjson.loads(canonical(content))
         self.rules = rules
         self.protected = protected
-        binding_id = rules.binding.binding_id
-        self.maintained = rules.profile.upkeep_rules.get(binding_id, ())
-        self.pending = rules.profile.pending_sections.get(binding_id)
-        self.limits = rules.profile.array_limits(binding_id)
+        self.maintained = rules.section_rules
+        self.pending = rules.pending_section
+        self.limits = rules.profile.array_limits(rules.binding.binding_id)
         self.steps: list[Step] = []
         self.kept_for_space = 0
         self._sections: dict[str, SectionEditor] = {}

@@ -251,9 +251,7 @@ def _gate(key: DocumentKey, current: Envelope, known: Known, catalog: Catalog) -
 
 def _sections(key: DocumentKey, catalog: Catalog) -> Sequence[SectionUpkeep]:
     """Return the rules of the document's sections, of all profiles; of one section those with statements, if any."""
-    every = [
-        rule for rules in catalog.covering(key) for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    ]
+    every = [rule for rules in catalog.covering(key) for rule in rules.section_rules]
     return list({rule.place: rule for rule in sorted(every, key=lambda rule: rule.statements is not None)}.values())
 
 

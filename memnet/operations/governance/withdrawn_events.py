@@ -56,7 +56,7 @@ def _text(scope: UserScope, event: Event, entry: Json, service: Service) -> str:
     """Return the text of an entry by the rule of its section; its JSON if no profile has one any more."""
     place = place_of(scope, event)
     for rules in service.catalog.covering(place[0]) if place is not None else ():
-        for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ()):
+        for rule in rules.section_rules:
             if place is not None and rule.section == place[1]:
                 return entry_text(entry, rule)
     return canonical(entry).decode()
