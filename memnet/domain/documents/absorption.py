@@ -13,7 +13,7 @@ from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.json_patch import Op, member_ops, pointer_text, resolve
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
-from memnet.domain.documents.entry import entries_at, evidence_of, is_open, merge_origins
+from memnet.domain.documents.entry import entries_at, evidence_of, evidence_with, is_open, merge_origins
 from memnet.domain.documents.statement import (
     LACKS,
     Entry,
@@ -25,7 +25,6 @@ from memnet.domain.documents.statement import (
     thing_of,
 )
 from memnet.domain.documents.statement_fold import fold
-from memnet.domain.documents.statement_source import evidence_with
 
 ROOM: Final = len(b'"also":[],')
 """Bytes that the list of further items of evidence takes at most, besides the items."""

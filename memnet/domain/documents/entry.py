@@ -186,6 +186,12 @@ def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> J
     return evidence if len(canonical(evidence)) <= MAX_EVIDENCE_BYTES else None
 
 
+def evidence_with(items: Sequence[Json]) -> Json:
+    """Return evidence with these items, at least one."""
+    first, *rest = items
+    return {**first, ALSO: rest} if rest else first
+
+
 def rule_of(section: Pointer, rules: Sequence[SectionUpkeep]) -> SectionUpkeep:
     """Return the rule of the array at `section`, or a rule with the default member names."""
     return next((rule for rule in rules if rule.place == section), _USUAL)

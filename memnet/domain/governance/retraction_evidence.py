@@ -1,7 +1,5 @@
 """The items of evidence, and what they point to."""
 
-from collections.abc import Sequence
-
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.scope import Json
@@ -13,12 +11,6 @@ from memnet.domain.history.origin import Origin, Traced
 def cited(item: Json) -> bytes:
     """Return what an item of evidence points to."""
     return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
-
-
-def joined(items: Sequence[Json]) -> Json:
-    """Return evidence of these items, of which there is at least one."""
-    own, *rest = items
-    return {**own, ALSO: rest} if rest else own
 
 
 def items_of(node: Traced) -> list[tuple[Json, list[Traced]]]:

@@ -16,13 +16,13 @@ from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.difference import GONE
-from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
+from memnet.domain.documents.entry import ALSO, evidence_of, evidence_with, rule_of
 from memnet.domain.documents.pending_item import ALSO_PROPOSED_BY
 from memnet.domain.documents.statement import kept_members, observations_of, statements_of, thing_of, time_of
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
-from memnet.domain.governance.retraction_evidence import cited, items_of, joined, parts_cited
+from memnet.domain.governance.retraction_evidence import cited, items_of, parts_cited
 from memnet.domain.governance.retraction_joined import Joined, joins_source, part
 from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
@@ -201,7 +201,7 @@ class _Taking:
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
             kept = [item for item in kept if cited(item) in self.cited - taken_over]
-            return {**node.plain(), rule.evidence_field: joined(kept)} if kept else self._earlier(node)
+            return {**node.plain(), rule.evidence_field: evidence_with(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
         is_of_source = all(cited(item) in self.withdrawn for item, _ in items)
         is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
@@ -263,7 +263,7 @@ class _Taking:
         kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
         if len(kept) == len(items):
             return node.plain()
-        return joined(kept) if kept else GONE
+        return evidence_with(kept) if kept else GONE
 
     def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
         """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
@@ -325,7 +325,7 @@ class _Taking:
         made = node.plain()
         entry, evidence = target.value["value"], target.value["value"].value.get(rule.evidence_field)
         if kept:
-            made[PROPOSAL_EVIDENCE] = joined(kept)
+            made[PROPOSAL_EVIDENCE] = evidence_with(kept)
         if evidence is not None:
             remains = self._evidence(evidence)
             value = {name: one for name, one in entry.plain().items() if name != rule.evidence_field}

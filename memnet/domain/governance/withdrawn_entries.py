@@ -6,7 +6,7 @@ from typing import Any
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.evidence import POINTERS, Evidence
 from memnet.domain.core.scope import Json
-from memnet.domain.documents.entry import ALSO
+from memnet.domain.documents.entry import ALSO, evidence_with
 from memnet.domain.events.event import MAX_DIGEST, Event
 from memnet.domain.governance.source import Source, parts_of
 
@@ -36,7 +36,7 @@ def _stripped(entry: Json, source: Source) -> Json:
         kept = [part for part in parts if part and not source.cites(part)]
         if not kept:
             return None
-        changed[name] = kept[0] if len(kept) == 1 else {**kept[0], ALSO: kept[1:]}
+        changed[name] = evidence_with(kept)
     return {**entry, **changed}
 
 
