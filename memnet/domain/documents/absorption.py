@@ -15,9 +15,7 @@ from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.documents.entry import entries_at, evidence_of, evidence_with, is_open, merge_origins
 from memnet.domain.documents.statement import (
-    LACKS,
     Entry,
-    Observation,
     details_of,
     newest,
     observations_of,
@@ -119,17 +117,12 @@ def _joined(
 def _items(kept: Entry, others: Sequence[Entry], rule: SectionUpkeep) -> list[Entry]:
     """Return the items of evidence of a statement and, as many as fit, of others; each has its time."""
     details = details_of(kept, rule)
-    own = {canonical(one.item): _item(one, details) for one in observations_of(kept, rule) if one.item is not None}
+    own = {canonical(one.item): one.item_in(details) for one in observations_of(kept, rule) if one.item is not None}
     rows = zip_longest(*([one for one in observations_of(other, rule)[::-1] if one.item] for other in others))
     found, size = dict(own), ROOM + (len(canonical(evidence_with([*own.values()]))) if own else 0)
     for one in (one for row in rows for one in row if one is not None):
-        item, key = _item(one, details), canonical(one.item)
+        item, key = one.item_in(details), canonical(one.item)
         longer = size + len(canonical(item)) + len(b",")
         if key not in found and longer <= MAX_EVIDENCE_BYTES:
             found[key], size = item, longer
     return list(found.values())
-
-
-def _item(one: Observation, details: frozenset[str]) -> Entry:
-    lacks, item = sorted(details - one.details), one.item or {}
-    return {**item, LACKS: lacks} if lacks else item

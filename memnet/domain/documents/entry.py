@@ -280,11 +280,7 @@ def _rest(entry: Json, rules: Sequence[SectionUpkeep]) -> dict[str, Json]:
     """Return the members that are neither text nor origin. The expiry counts as origin where the service sets it."""
     if not isinstance(entry, dict):
         return {}
-    origin = {
-        name
-        for rule in rules
-        for name in (rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field)
-    }
+    origin = {name for rule in rules for name in rule.usual_fields}
     # Since when a statement holds is the time of its source.
     origin |= {rule.statements.from_field for rule in rules if rule.statements is not None}
     set_by_class = {rule.expires_field for rule in rules if rule.ttl_field and entry.get(rule.ttl_field) is not None}

@@ -65,14 +65,13 @@ def details_of(entry: Entry, rule: SectionUpkeep) -> frozenset[str]:
 
 def _unstated(rule: SectionUpkeep) -> frozenset[str | None]:
     statements = statements_of(rule)
-    origin = {rule.id_field, rule.text_field, rule.confidence_field, rule.evidence_field, rule.verified_field}
     lifetime = {
         rule.importance_field,
         rule.expires_field,
         rule.ttl_field,
         *(measure.field for measure in rule.measures),
     }
-    return frozenset({*statements.about, *origin, *lifetime, *kept_members(rule)})
+    return frozenset({*statements.about, *rule.usual_fields, *lifetime, *kept_members(rule)})
 
 
 def kept_members(rule: SectionUpkeep) -> tuple[str, ...]:
@@ -97,6 +96,11 @@ class Observation:
     def order(self) -> tuple[str, int, str, bytes, int]:
         """The total order of observations: source time, then value, then evidence. It ignores who arrives first."""
         return self.at, 1, self.value or "", b"" if self.item is None else canonical(self.item), 0
+
+    def item_in(self, details: frozenset[str]) -> Entry:
+        """Return its item of evidence as an entry with these details keeps it."""
+        lacks = sorted(details - self.details)
+        return {**(self.item or {}), **({LACKS: lacks} if lacks else {})}
 
 
 def observations_of(entry: Entry, rule: SectionUpkeep, slot: int = 0) -> list[Observation]:

@@ -16,7 +16,6 @@ from memnet.domain.documents.entry import confidence_of, evidence_of, evidence_w
 from memnet.domain.documents.statement import (
     AT,
     CONFIRMED_BY,
-    LACKS,
     Entry,
     Observation,
     details_of,
@@ -142,11 +141,7 @@ def derived_id(*seed: Json) -> str:
 
 
 def _write_evidence(entry: Entry, run: Run, rule: SectionUpkeep) -> None:
-    items = []
-    for one in run.observations:
-        lacks = sorted(run.details - one.details)
-        if one.item is not None:
-            items.append({**one.item, LACKS: lacks} if lacks else one.item)
+    items = [one.item_in(run.details) for one in run.observations if one.item is not None]
     had = evidence_of(entry, rule)
     if not items and had and run.began:
         items = [{AT: run.began}]
