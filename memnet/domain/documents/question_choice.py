@@ -19,7 +19,7 @@ from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of
 from memnet.domain.documents.pending_item import proposals_of
 from memnet.domain.documents.statement import Entry, confirmed_by, statements_of, thing_of, time_of, value_of
 from memnet.domain.documents.statement_fold import fold
-from memnet.domain.documents.statement_question import CONTRADICTS, is_sound, section_of
+from memnet.domain.documents.statement_question import CONTRADICTS, is_sound, question_section
 
 APART_CHARS = (300, 80, 40)
 """To how many characters the value that sets an entry apart is shortened, if the schema refuses more."""
@@ -54,7 +54,7 @@ class Shown:
 
 def shown_in(item: dict[str, Any], content: Json, rules: Sequence[SectionUpkeep]) -> Shown | None:
     """Return the entry that a question shows; None: it is not open any more, or the item is no question."""
-    rule = section_of(item, rules) if CONTRADICTS in item else None
+    rule = question_section(item, rules)
     found = None if rule is None else _shown(item, content, rule)
     if rule is None or found is None:
         return None
@@ -83,8 +83,7 @@ def shown_by(catalog: Catalog, key: DocumentKey, item: dict[str, Any], content: 
 
 def is_outdated(item: Json, content: Json, rules: Sequence[SectionUpkeep]) -> bool:
     """Return whether a question shows an entry that is not open any more, so that its words are wrong."""
-    is_known = isinstance(item, dict) and CONTRADICTS in item and section_of(item, rules) is not None
-    return is_known and shown_in(item, content, rules) is None
+    return question_section(item, rules) is not None and shown_in(item, content, rules) is None
 
 
 def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: WriteRules) -> Taken:
@@ -93,7 +92,7 @@ def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: 
     Raises MalformedRequest if the item offers no such choice, and PendingTargetChanged if the entry that the question
     shows is not open any more; its details hold the entry that is open instead, which is memory content.
     """
-    rule = section_of(item, rules.section_rules) if CONTRADICTS in item else None
+    rule = question_section(item, rules.section_rules)
     _check(command, item, is_question=rule is not None)
     if rule is None:
         return Taken(item)

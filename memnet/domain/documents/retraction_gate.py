@@ -17,7 +17,7 @@ from memnet.domain.documents.commands import PatchDocument
 from memnet.domain.documents.entry import entries_at, is_open
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.statement import LACKS, kept_members
-from memnet.domain.documents.statement_question import CONTRADICTS, asks_about, is_sound, section_of
+from memnet.domain.documents.statement_question import CONTRADICTS, asks_about, is_sound, question_section
 from memnet.domain.documents.write_decision import Decision, decide_within
 
 Known = AbstractSet[tuple[str, bytes]]
@@ -63,7 +63,7 @@ def _scalars(content: Json, statements: Sequence[SectionUpkeep], pending: str | 
         for index in range(len(entries_at(content, rule.section)))
         for name in (*kept_members(rule), rule.id_field)
     }
-    own |= {place for place in _asking(content, statements, pending)}
+    own |= set(_asking(content, statements, pending))
     for place, value in _leaves(content, ()):
         if place not in own and LACKS not in place:
             yield place[0] if place else "", canonical(value)
@@ -72,7 +72,7 @@ def _scalars(content: Json, statements: Sequence[SectionUpkeep], pending: str | 
 def _asking(content: Json, statements: Sequence[SectionUpkeep], pending: str | None) -> Iterator[Pointer]:
     """Yield the places of the id and the words of each question that asks about the open entry that it names."""
     for index, item in enumerate([] if pending is None else entries_at(content, pending)):
-        rule = section_of(item, statements) if isinstance(item, dict) and CONTRADICTS in item else None
+        rule = question_section(item, statements)
         if pending is None or rule is None or not is_sound(item, statements):
             continue
         place = (*pointer(pending), str(index))
