@@ -69,6 +69,11 @@ def _scalars(content: Json, statements: Sequence[SectionUpkeep], pending: str | 
             yield place[0] if place else "", canonical(value)
 
 
+def scalars_of(content: Json) -> Known:
+    """Return each scalar of a content by its top-level member."""
+    return frozenset((place[0] if place else "", canonical(value)) for place, value in _leaves(content, ()))
+
+
 def _asking(content: Json, statements: Sequence[SectionUpkeep], pending: str | None) -> Iterator[Pointer]:
     """Yield the places of the id and the words of each question that asks about the open entry that it names."""
     for index, item in enumerate([] if pending is None else entries_at(content, pending)):

@@ -25,12 +25,12 @@ from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfMatch, PatchDocument, WriteResult
 from memnet.domain.documents.envelope import Envelope
-from memnet.domain.documents.retraction_gate import Known, decide_retraction
+from memnet.domain.documents.retraction_gate import Known, decide_retraction, scalars_of
 from memnet.domain.documents.write_decision import Decision
 from memnet.domain.governance.retraction import DocumentPlan, DocumentRequest, ValueFate, Why
 from memnet.domain.governance.retraction_origins import sources_of
 from memnet.domain.governance.retraction_reach import Reach
-from memnet.domain.governance.retraction_undo import known_values, restore, scalars_of
+from memnet.domain.governance.retraction_undo import known_values, restore
 from memnet.domain.governance.retraction_values import take_back
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.domain.history.origin import Origin, Traced
