@@ -1,7 +1,5 @@
 """Import retractions with their closed sources, and leave out of an import what rests on a closed source."""
 
-import orjson
-
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKind
@@ -56,7 +54,7 @@ async def import_retraction(entry: ArchivedRetraction, service: Service, *, dry_
 async def _sealed(entry: ArchivedRetraction, service: Service) -> bytes:
     if entry.plan is None:
         return retractions.dump(entry.retraction)
-    sealed = orjson.loads(await KeyRing(service.vault).seal(entry.key, entry.plan))
+    sealed = await KeyRing(service.vault).seal_member(entry.key, entry.plan)
     plan = retractions.load_plan(entry.plan)
     kept = entry.retraction.with_plan(sealed, plan.counts(), from_text(entry.retraction.updated_at))
     return retractions.dump(kept)

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-import orjson
-
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.rules import STRICTEST
 from memnet.domain.core.canonical_json import canonical, sha256_hex
@@ -96,7 +94,7 @@ async def plan_retraction(
         needs_another=_needs_another(scope, plan, service.catalog),
         request_hash=request_hash,
     )
-    sealed = orjson.loads(await KeyRing(service.vault).seal(planned.key, plan.dump()))
+    sealed = await KeyRing(service.vault).seal_member(planned.key, plan.dump())
     planned = replace(planned, sealed=sealed)
     await service.waiting.mark(scope, WaitingKind.RETRACTION, retraction_id)
     try:

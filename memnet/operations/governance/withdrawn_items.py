@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
@@ -154,7 +153,7 @@ async def _closed(
         if name in whole or replay.status in (ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL):
             fates[name] = Fate.CLOSE
         elif replay.sealed is not None:
-            plaintext = await KeyRing(service.vault).unseal(replay.key, canonical(replay.sealed))
+            plaintext = await KeyRing(service.vault).unseal_member(replay.key, replay.sealed)
             plan = replay_plan.load(replay.scope, plaintext)
             if sources.strip(replay, plan, service.clock.now())[0] is not replay:
                 fates[name] = Fate.STRIP

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-import orjson
-
 from memnet.domain.catalog.turn_rules import TurnGates
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
@@ -135,8 +133,7 @@ async def _write(scope: UserScope, counted: tuple[str, str, int] | None, new: Re
         recent = await _recent(before, service.vault)
         if not (set(new.texts) <= set(recent.texts) and set(new.joined) <= set(recent.joined)):
             known = Recent(usages.remember(recent.texts, new.texts), usages.remember(recent.joined, new.joined))
-            sealed = await KeyRing(service.vault).seal(key, usages.dump_recent(known))
-            usage = replace(usage, sealed=orjson.loads(sealed))
+            usage = replace(usage, sealed=await KeyRing(service.vault).seal_member(key, usages.dump_recent(known)))
     if usage != before:
         data = usages.dump(replace(usage, updated_at=to_text(now)))
         await service.records.write(key, data, replaces=stored.storage_etag if stored else None)
@@ -145,7 +142,7 @@ async def _write(scope: UserScope, counted: tuple[str, str, int] | None, new: Re
 async def _recent(usage: Usage, vault: Vault) -> Recent:
     if usage.sealed is None:
         return Recent()
-    return usages.load_recent(await KeyRing(vault).unseal(usage.key, orjson.dumps(usage.sealed)))
+    return usages.load_recent(await KeyRing(vault).unseal_member(usage.key, usage.sealed))
 
 
 async def _similarities(texts: Sequence[str], earlier: Sequence[str], service: Service) -> Sequence[float]:

@@ -2,10 +2,7 @@
 
 from contextlib import suppress
 
-import orjson
-
 from memnet.domain.catalog.retention_policy import Kind
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.withdrawn import PlannedItem, Withdrawal, WithdrawnCopy, copy_key, load_copy
 from memnet.ports import StoreConflict
@@ -32,7 +29,7 @@ async def keep_copy(
     key = copy_key(scope, withdrawal.retraction_id, item)
     if await service.records.read(key) is not None:
         return
-    sealed = orjson.loads(await KeyRing(service.vault).seal(key, data))
+    sealed = await KeyRing(service.vault).seal_member(key, data)
     copy = WithdrawnCopy(key, rule, since, profile_id, sealed)
     with suppress(StoreConflict):
         await service.records.write(key, copy.dump(), replaces=None)
@@ -47,4 +44,4 @@ async def read_copy(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal,
     stored = await service.records.read(key)
     if stored is None:
         return None
-    return await KeyRing(service.vault).unseal(key, canonical(load_copy(key, stored.data).sealed))
+    return await KeyRing(service.vault).unseal_member(key, load_copy(key, stored.data).sealed)
