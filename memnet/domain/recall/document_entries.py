@@ -41,8 +41,7 @@ def entries_of_document(
 def entries_of_events(events: Sequence[Event], key: DocumentKey, section: str, rules: WriteRules) -> list[Candidate]:
     """Return the closed statements that upkeep moved from a section to an event, given with the event's other parts."""
     first = events[0]
-    origin = first.evidence.members() if first.evidence else {}
-    etag = ETag(str(origin.get("etag", "")))
+    etag = ETag(str(first.evidence_members.get("etag", "")))
     found = closed_entries(entries_in(events), section, [rules], first.timestamp)
     return [
         replace(_candidate(said, key, etag, rules), key=f"event/{first.event_id}/{number}", event_id=first.event_id)

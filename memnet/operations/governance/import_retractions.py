@@ -10,11 +10,11 @@ from memnet.domain.governance.archive_import import ImportOutcome
 from memnet.domain.governance.source import Source
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.domain.governance.withdrawn import ClosedSources, Fate, Withdrawal
+from memnet.domain.governance.withdrawn_entries import fate_of_event
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay_plan import event_id_of
 from memnet.domain.replay.snapshot import Snapshot
-from memnet.operations.governance.withdrawn_items import fate_of_event
 from memnet.operations.replay.closed_sources import close_source
 from memnet.operations.replay.retraction_record import load_retraction
 from memnet.ports import StoreConflict
@@ -80,7 +80,7 @@ def _rests_on(entry: Entry, source: Source) -> bool:
         return False
     if isinstance(entry, StoredEvent):
         is_digest = source.replay_id is not None and entry.event.event_id == event_id_of(source.replay_id)
-        return is_digest or fate_of_event(entry, source) is Fate.REMOVE
+        return is_digest or fate_of_event(entry.event, source) is Fate.REMOVE
     if isinstance(entry, Snapshot):
         ids = {entry.snapshot_id: [one.message_id for one in entry.messages]}
         newest = to_text(from_text(entry.messages[-1].timestamp))

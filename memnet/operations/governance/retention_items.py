@@ -338,8 +338,7 @@ async def retain_events(run: RetentionRun) -> None:
 
 def _rule(stored: StoredEvent) -> tuple[Kind, str | None]:
     """Return the kind and the profile whose rule applies."""
-    evidence = stored.event.evidence.members() if stored.event.evidence else {}
-    named = evidence.get("profile_id")
+    named = stored.event.evidence_members.get("profile_id")
     return Kind.EVENTS, named if isinstance(named, str) else None
 
 
