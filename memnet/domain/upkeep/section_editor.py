@@ -90,6 +90,15 @@ class ContentEditor:
             self._sections[section] = SectionEditor(section, holder[name], [], is_new=True)
         return self.section(section) if isinstance(holder[name], list) else None
 
+    def pending_room(self) -> SectionEditor | None:
+        """Return the pending section, created if it is missing; None if it has no room for one more item."""
+        found = None if self.pending is None else self.ensure(self.pending)
+        if found is None:
+            return None
+        name, *deeper = pointer(found.path)
+        is_full = not deeper and len(found.entries) >= self.limits.get(name, len(found.entries) + 1)
+        return None if is_full else found
+
     def size(self) -> int:
         """Return the characters of the canonical JSON."""
         return len(canonical(self.content).decode())
