@@ -21,7 +21,7 @@ from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.json_patch import Op
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import DocumentKey, ETag, Json, UserScope
-from memnet.domain.core.stored_form import reading
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance.source import Source, load_source
@@ -301,7 +301,7 @@ def dump(retraction: Retraction) -> bytes:
 
 def load(data: bytes) -> Retraction:
     """Read the stored form. Raises HistoryCorrupt."""
-    with reading(HistoryCorrupt("The stored retraction cannot be read.")):
+    with Reading(HistoryCorrupt("The stored retraction cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members.pop("tenant_id"), members.pop("user_id"))
         status, source = RetractionStatus(members.pop("status")), load_source(members.pop("source"))
@@ -310,7 +310,7 @@ def load(data: bytes) -> Retraction:
 
 def load_plan(data: bytes) -> RetractionPlan:
     """Read what `RetractionPlan.dump` wrote. Raises DecryptionFailed."""
-    with reading(DecryptionFailed()):
+    with Reading(DecryptionFailed()):
         members = orjson.loads(data)
         documents = tuple(_document(row) for row in members["documents"])
         items = tuple(load_item(row) for row in members["items"])

@@ -14,7 +14,7 @@ import orjson
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, UserScope
-from memnet.domain.core.stored_form import reading
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 
@@ -116,7 +116,7 @@ def dump(uses: EntryUses) -> bytes:
 
 def load(data: bytes) -> EntryUses:
     """Read the stored form. Raises HistoryCorrupt."""
-    with reading(HistoryCorrupt("The stored uses of entries cannot be read.")):
+    with Reading(HistoryCorrupt("The stored uses of entries cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members["tenant_id"], members["user_id"])
         counted = {

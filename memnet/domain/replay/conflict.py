@@ -14,7 +14,7 @@ from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.json_types import known_members, members_of
 from memnet.domain.core.scope import Json, UserScope
-from memnet.domain.core.stored_form import reading
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.replay.proposal import ConflictDetails, Proposal, Request, load_proposal
@@ -206,7 +206,7 @@ def dump(conflict: Conflict) -> bytes:
 
 def load(data: bytes) -> Conflict:
     """Read the stored form. Raises HistoryCorrupt."""
-    with reading(HistoryCorrupt("The stored conflict cannot be read.")):
+    with Reading(HistoryCorrupt("The stored conflict cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members.pop("tenant_id"), members.pop("user_id"))
         status = ConflictStatus(members.pop("status"))
@@ -216,7 +216,7 @@ def load(data: bytes) -> Conflict:
 
 def load_versions(scope: UserScope, data: bytes) -> Versions:
     """Read what `Versions.dump` wrote. Raises DecryptionFailed."""
-    with reading(DecryptionFailed()):
+    with Reading(DecryptionFailed()):
         members = orjson.loads(data)
         base = members["proposal"].pop("base")
         request = members["request"]

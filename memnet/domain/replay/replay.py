@@ -15,7 +15,7 @@ from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import Json, UserScope
-from memnet.domain.core.stored_form import reading
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.commands import Settled
@@ -315,7 +315,7 @@ def dump(replay: Replay) -> bytes:
 
 def load(data: bytes) -> Replay:
     """Read the stored form. Raises HistoryCorrupt."""
-    with reading(HistoryCorrupt("The stored replay cannot be read.")):
+    with Reading(HistoryCorrupt("The stored replay cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members.pop("tenant_id"), members.pop("user_id"))
         status = ReplayStatus(members.pop("status"))

@@ -15,7 +15,7 @@ from memnet.domain.core.claimant import CODE_PATTERN
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import SEGMENT, Actor, UserScope, check_identifier
-from memnet.domain.core.stored_form import reading
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import Time, Word
 
@@ -156,7 +156,7 @@ def take(
 
 def load(scope: UserScope, data: bytes) -> Snapshot:
     """Read the plaintext that `Snapshot.dump` wrote. Raises DecryptionFailed."""
-    with reading(DecryptionFailed()):
+    with Reading(DecryptionFailed()):
         members = orjson.loads(data)
         messages = [Message.model_validate(message) for message in members.pop("messages")]
         members["topic"] = _TOPIC.validate_python(members["topic"], strict=True)

@@ -13,7 +13,7 @@ import orjson
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import Json, UserScope
-from memnet.domain.core.stored_form import reading
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 
@@ -97,7 +97,7 @@ def dump_recent(recent: Recent) -> bytes:
 
 def load_recent(data: bytes) -> Recent:
     """Read what `dump_recent` wrote. Raises HistoryCorrupt."""
-    with reading(HistoryCorrupt("The stored usage cannot be read.")):
+    with Reading(HistoryCorrupt("The stored usage cannot be read.")):
         members = orjson.loads(data)
         return Recent([str(one) for one in members["recent"]], [str(one) for one in members["joined"]])
 
@@ -109,7 +109,7 @@ def dump(usage: Usage) -> bytes:
 
 def load(data: bytes) -> Usage:
     """Read the stored form. Raises HistoryCorrupt."""
-    with reading(HistoryCorrupt("The stored usage cannot be read.")):
+    with Reading(HistoryCorrupt("The stored usage cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members["tenant_id"], members["user_id"])
         days = {
