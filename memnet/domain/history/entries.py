@@ -14,6 +14,7 @@ from memnet.domain.catalog.path_policy import ROOT, lies_within
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import Pointer, pointer, pointer_text
+from memnet.domain.core.json_types import text_member
 from memnet.domain.core.scope import Actor, Json
 from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of, importance_of, is_open, rule_of
 from memnet.domain.history.origin import Origin, Traced, traced
@@ -168,17 +169,12 @@ def _said(node: Traced, value: Json, place: Pointer, rules: WriteRules | None, *
         is_writable=is_writable,
         confidence=origin.confidence if known is None else known,
         importance=importance_of(value, rule),
-        last_verified_at=_time(value, rule.verified_field),
-        expires_at=_time(value, rule.expires_field),
+        last_verified_at=text_member(value, rule.verified_field),
+        expires_at=text_member(value, rule.expires_field),
         evidence=value[rule.evidence_field] if own else origin.evidence,
         members=_members(value, rule) if has_text else None,
         origin=origin,
     )
-
-
-def _time(value: Json, name: str | None) -> str | None:
-    found = value.get(name) if isinstance(value, dict) and name is not None else None
-    return found if isinstance(found, str) else None
 
 
 def _members(value: Json, rule: SectionUpkeep) -> Mapping[str, str]:

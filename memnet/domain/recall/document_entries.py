@@ -11,6 +11,7 @@ from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.catalog.statement_rules import Statements
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.json_patch import pointer, pointer_text
+from memnet.domain.core.json_types import text_member
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json
 from memnet.domain.documents.claim import claim_of
 from memnet.domain.documents.entry import evidence_of, is_expired, rule_of
@@ -86,9 +87,9 @@ def _candidate(said: Said, key: DocumentKey, etag: ETag, rules: WriteRules) -> C
         state=said.state,
         validity=said.validity,
         value=said.value,
-        subject=None if rule.statements is None else _text(said.value, rule.statements.about[0]),
+        subject=None if rule.statements is None else text_member(said.value, rule.statements.about[0]),
         attributes=() if rule.statements is None else _each(said.value, _attributes(rule.statements)),
-        stated=None if rule.statements is None else _text(said.value, rule.statements.value_field),
+        stated=None if rule.statements is None else text_member(said.value, rule.statements.value_field),
         claim=claim_of(said.value, rule),
         entities=_texts(said.value, _ENTITIES),
         confidence=said.confidence,
@@ -107,9 +108,9 @@ def _source(value: Json, rule: SectionUpkeep, key: DocumentKey) -> Mapping[str, 
     """Return the conversation and the messages that the entry cites first, and `also` the others."""
     cited = []
     for item in evidence_of(value, rule):
-        conversation_id, messages = _text(item, "conversation_id"), _texts(item, "message_ids")
+        conversation_id, messages = text_member(item, "conversation_id"), _texts(item, "message_ids")
         if conversation_id is not None and messages:
-            uri = _text(item, "snapshot_uri") or _uri(key, conversation_id, _text(item, "snapshot_id"))
+            uri = text_member(item, "snapshot_uri") or _uri(key, conversation_id, text_member(item, "snapshot_id"))
             cited.append({"conversation_id": conversation_id, "message_ids": messages, "snapshot_uri": uri})
     return {**cited[0], "also": cited[1:]} if cited else {}
 
@@ -121,13 +122,8 @@ def _uri(key: DocumentKey, conversation_id: str, snapshot_id: str | None) -> str
         return None
 
 
-def _text(value: Json, name: str) -> str | None:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None
-
-
 def _each(value: Json, names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(found for name in names if (found := _text(value, name)) is not None)
+    return tuple(found for name in names if (found := text_member(value, name)) is not None)
 
 
 def _texts(value: Json, name: str) -> tuple[str, ...]:
