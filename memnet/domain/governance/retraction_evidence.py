@@ -13,8 +13,10 @@ def cited(item: Json) -> bytes:
     return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
 
 
-def items_of(node: Traced) -> list[tuple[Json, list[Traced]]]:
-    """Return the items of evidence, each with its nodes; one item of anything that is no object."""
+def items_of(node: Traced | None) -> list[tuple[Json, list[Traced]]]:
+    """Return the items of evidence, each with its nodes; one item of anything that is no object; none without it."""
+    if node is None:
+        return []
     if not isinstance(node.value, dict):
         return [(node.plain(), [node])]
     also = node.value.get(ALSO)

@@ -184,11 +184,7 @@ class _Taking:
 
     def _is_cited(self, node: Traced, evidence: str | None) -> bool:
         """Whether an item of the entry's evidence is one that another change cites."""
-        child = node.value.get(evidence) if evidence is not None else None
-        if child is None:
-            return False
-        kept = [item for item, nodes in items_of(child) if not self._is_withdrawn(item, nodes, child)]
-        return any(cited(item) in self.cited for item in kept)
+        return any(cited(item) in self.cited for item in self._left(node.value.get(evidence)))
 
     def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
@@ -196,8 +192,7 @@ class _Taking:
         An item that is not of the source counts if another change cites it: the source may have written any.
         """
         child = node.value.get(rule.evidence_field)
-        items = [] if child is None else items_of(child)
-        kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
+        items, kept = items_of(child), self._left(child)
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
             kept = [item for item in kept if cited(item) in self.cited - taken_over]
@@ -259,11 +254,16 @@ class _Taking:
 
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
-        items = items_of(node)
-        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
-        if len(kept) == len(items):
+        kept = self._left(node)
+        if len(kept) == len(items_of(node)):
             return node.plain()
         return evidence_with(kept) if kept else GONE
+
+    def _left(self, evidence: Traced | None) -> list[Json]:
+        """Return the items of evidence that are not of the source."""
+        if evidence is None:
+            return []
+        return [item for item, nodes in items_of(evidence) if not self._is_withdrawn(item, nodes, evidence)]
 
     def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
         """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
@@ -314,8 +314,7 @@ class _Taking:
         a retraction has changed, is written again.
         """
         target, child = node.value["target"], node.value.get(PROPOSAL_EVIDENCE)
-        items = [] if child is None else items_of(child)
-        kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
+        items, kept = items_of(child), self._left(child)
         said = [origin for origin in target.sources() if origin.states]
         is_of_source = any(map(self.reach.withdraws, said)) and all(map(self.reach.is_void, said))
         if is_of_source:
