@@ -13,7 +13,7 @@ from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.json_patch import Op, member_ops, pointer_text, resolve
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
-from memnet.domain.documents.entry import entries_at, evidence_of, evidence_with, is_open, merge_origins
+from memnet.domain.documents.entry import entries_at, evidence_of, evidence_with, is_open, merge_origins, open_entries
 from memnet.domain.documents.statement import (
     Entry,
     details_of,
@@ -74,11 +74,7 @@ def closing_ops(item: Json, content: Json, rules: Sequence[SectionUpkeep], *, at
         return []
     own = resolve({ROOT: item["base"]}, pointer_text((ROOT, *place))).get(rule.id_field)
     entries = entries_at(content, rule.section)
-    usable = {
-        entry.get(rule.id_field): index
-        for index, entry in enumerate(entries)
-        if isinstance(entry, dict) and is_open(entry, rule)
-    }
+    usable = {entry.get(rule.id_field): index for index, entry in open_entries(content, rule)}
     others = [usable[one] for one in ids if one in usable and one != own]
     found = absorb(entries, usable[own], others, rule, at=at) if own in usable and others else None
     if found is None:

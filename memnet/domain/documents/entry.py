@@ -28,6 +28,12 @@ def entries_at(content: Json, section: str) -> list[Json]:
     return content if isinstance(content, list) else []
 
 
+def open_entries(content: Json, rule: SectionUpkeep) -> list[tuple[int, dict[str, Json]]]:
+    """Return the entries of a section that are objects and hold still, with their indices."""
+    entries = enumerate(entries_at(content, rule.section))
+    return [(place, entry) for place, entry in entries if isinstance(entry, dict) and is_open(entry, rule)]
+
+
 def moment(value: Json) -> datetime | None:
     """Parse a time; a date stands for the end of that day in UTC. None for anything else."""
     if not isinstance(value, str):

@@ -15,7 +15,7 @@ from memnet.domain.core.json_patch import Op, apply
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.answer import Answer, answer_of, apart_member
 from memnet.domain.documents.commands import ConfirmPending
-from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of, is_open
+from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of, open_entries
 from memnet.domain.documents.pending_item import proposals_of
 from memnet.domain.documents.statement import Entry, confirmed_by, statements_of, thing_of, time_of, value_of
 from memnet.domain.documents.statement_fold import fold
@@ -145,7 +145,7 @@ def _shown(item: dict[str, Any], content: Json, rule: SectionUpkeep) -> tuple[in
     before = _contradicted(item, content, rule)
     if before is None:
         return None
-    held = [row for row in _open(content, rule) if thing_of(row[1], rule) == thing_of(before, rule)]
+    held = [row for row in open_entries(content, rule) if thing_of(row[1], rule) == thing_of(before, rule)]
     same = [row for row in held if value_of(row[1], rule) == value_of(before, rule)]
     return next((row for row in same if row[1] is before), same[0] if same else None)
 
@@ -162,18 +162,13 @@ def _changed(item: dict[str, Any], content: Json, rule: SectionUpkeep) -> Pendin
         path=f"/{ROOT}{rule.section}",
         base=before,
         ours=item.get("target"),
-        theirs=next((one for _, one in _open(content, rule) if thing_of(one, rule) == thing), None),
+        theirs=next((one for _, one in open_entries(content, rule) if thing_of(one, rule) == thing), None),
     )
 
 
 def _contradicted(item: dict[str, Any], content: Json, rule: SectionUpkeep) -> Entry | None:
     entries = [one for one in entries_at(content, rule.section) if isinstance(one, dict)]
     return next((one for one in entries if _id(one, rule) == item[CONTRADICTS]), None)
-
-
-def _open(content: Json, rule: SectionUpkeep) -> list[tuple[int, Entry]]:
-    entries = enumerate(entries_at(content, rule.section))
-    return [(place, one) for place, one in entries if isinstance(one, dict) and is_open(one, rule)]
 
 
 def _id(entry: Entry, rule: SectionUpkeep) -> Json:
@@ -193,7 +188,7 @@ def _apart(
         after = apply({ROOT: orjson.loads(canonical(content))}, [made])[ROOT]
         if not given and rules.schema.violations(after):
             continue
-        if any(thing_of(one, rule) == thing_of(made["value"], rule) for _, one in _open(content, rule)):
+        if any(thing_of(one, rule) == thing_of(made["value"], rule) for _, one in open_entries(content, rule)):
             message = f"Another entry is open with this {name}."
             raise MalformedRequest(message, param="/apart", hint=f"Send another {name}.", pending_id=command.pending_id)
         return {**chosen, "target": made}

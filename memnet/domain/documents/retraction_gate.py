@@ -14,7 +14,7 @@ from memnet.domain.core.errors import PathNotWritable
 from memnet.domain.core.json_patch import Pointer, pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.commands import PatchDocument
-from memnet.domain.documents.entry import entries_at, is_open
+from memnet.domain.documents.entry import entries_at, open_entries
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.statement import LACKS, kept_members
 from memnet.domain.documents.statement_question import CONTRADICTS, asks_about, is_sound, question_section
@@ -82,14 +82,11 @@ def _asking(content: Json, statements: Sequence[SectionUpkeep], pending: str | N
             continue
         place = (*pointer(pending), str(index))
         yield (*place, "id")
-        held = next((one for one in entries_at(content, rule.section) if _is_shown(one, item, rule)), None)
+        shown = (one for _, one in open_entries(content, rule) if one.get(rule.id_field) == item[CONTRADICTS])
+        held = next(shown, None)
         if held is not None and canonical(asks_about(item, held, rule)) == canonical(item):
             yield from ((*place, name) for name in ("question", CONTRADICTS))
             yield (*place, "choices", "0")
-
-
-def _is_shown(entry: Json, item: Json, rule: SectionUpkeep) -> bool:
-    return isinstance(entry, dict) and is_open(entry, rule) and entry.get(rule.id_field) == item[CONTRADICTS]
 
 
 def _leaves(value: Json, place: Pointer) -> Iterator[tuple[Pointer, Json]]:

@@ -17,7 +17,7 @@ from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalize, normalized_text
 from memnet.domain.core.timestamps import from_text, to_text
-from memnet.domain.documents.entry import entries_at, evidence_of, is_open
+from memnet.domain.documents.entry import evidence_of, open_entries
 
 AT = "at"
 """The member of an item of evidence with its source time."""
@@ -160,9 +160,8 @@ def contradictions(before: Json, after: Json, rules: Sequence[SectionUpkeep]) ->
 
 def _open_by_thing(content: Json, rule: SectionUpkeep) -> Iterator[tuple[Thing, list[int]]]:
     held: defaultdict[Thing, list[int]] = defaultdict(list)
-    for place, entry in enumerate(entries_at(content, rule.section)):
-        if isinstance(entry, dict) and is_open(entry, rule):
-            held[thing_of(entry, rule)].append(place)
+    for place, entry in open_entries(content, rule):
+        held[thing_of(entry, rule)].append(place)
     yield from held.items()
 
 

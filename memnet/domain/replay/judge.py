@@ -19,7 +19,7 @@ from memnet.domain.core.json_types import known_members
 from memnet.domain.core.model_output import read_as
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text, traces
-from memnet.domain.documents.entry import entries_at, is_open
+from memnet.domain.documents.entry import open_entries
 from memnet.domain.replay.extraction import ProposedPatch, SourceDocument
 from memnet.domain.replay.prompt_input import quoted_line
 
@@ -106,7 +106,7 @@ def find_candidates(
             rule = rules.get(place[1:-1])
             if rule is None or rule.statements is None or op["op"] != "add" or not isinstance(op["value"], dict):
                 continue
-            entries = [one for one in entries_at(content, rule.section) if isinstance(one, dict) and is_open(one, rule)]
+            entries = [one for _, one in open_entries(content, rule)]
             about = _about(op["value"], rule.statements)
             if any(_about(entry, rule.statements) == about for entry in entries):
                 continue
