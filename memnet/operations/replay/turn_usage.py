@@ -60,7 +60,7 @@ async def find_exhausted(replay: Replay, service: Service) -> str | None:
     Raises ProfileNotFound, HistoryCorrupt, Unavailable.
     """
     gates = rules_of(replay, service).gates
-    if service.models is None or (gates.replays_per_day is None and gates.model_tokens_per_day is None):
+    if service.models is None or not gates.has_budget:
         return None
     return is_exhausted(await read_usage(replay.scope, service), gates, service, without=replay.replay_id)
 
@@ -86,9 +86,7 @@ async def count_usage(replay: Replay, said: Sequence[str], service: Service) -> 
     Counted are the replays whose plan a model made, with the tokens of its calls, if the profile limits either.
     Raises ProfileNotFound, HistoryCorrupt, DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable.
     """
-    gates = rules_of(replay, service).gates
-    is_limited = gates.replays_per_day is not None or gates.model_tokens_per_day is not None
-    tokens = replay.model_tokens if is_limited else None
+    tokens = replay.model_tokens if rules_of(replay, service).gates.has_budget else None
     if replay.planned_at is None or (tokens is None and not said):
         return
     counted = None if tokens is None else (_day(from_text(replay.planned_at)), replay.replay_id, tokens)
