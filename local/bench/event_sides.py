@@ -16,7 +16,7 @@ from local.bench.subject import PROFILE, TENANT
 from local.stack.search_server import API_KEY
 from memnet.domain.core.scope import UserScope
 from memnet.domain.events.event import Event, place
-from memnet.domain.events.event_search import EventQuery, IndexDocument, odata_filter
+from memnet.domain.events.event_search import SEARCHED, EventQuery, IndexDocument, odata_filter
 from memnet.domain.recall.recall_query import RecallQuery
 from memnet.operations.recall.gather import TAKE
 
@@ -79,7 +79,7 @@ class EventSide:
         found = await self._index.search(
             query.words,
             filter=odata_filter(query),
-            search_fields=list(query.searched),
+            search_fields=[SEARCHED],
             select=["id", "kind", "payload"],
             top=query.top,
         )

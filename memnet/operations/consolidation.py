@@ -192,7 +192,7 @@ async def _ask(found: Maintained, joints: Sequence[Joint], service: Service) -> 
             asked.refused + more.refused,
             asked.problem or more.problem,
         )
-    if models.tokens is not None and (gates.replays_per_day is not None or gates.model_tokens_per_day is not None):
+    if models.tokens is not None and gates.has_budget:
         call = sha256_hex(canonical([found.current.commit.etag, *(joint.key for joint in new)]))[:32]
         await count_call(scope, f"consolidation-{call}", models.tokens, service)
     return asked

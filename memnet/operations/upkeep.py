@@ -98,7 +98,7 @@ async def compact_document(
     Unavailable.
     """
     maintaining = profiles_maintaining(service.catalog, key)
-    sections = [rule for rules in maintaining for rule in rules.profile.upkeep_rules[rules.binding.binding_id]]
+    sections = [rule for rules in maintaining for rule in rules.section_rules]
     is_by_worth = any(WORTH in rule.trim_by for rule in sections)
     counted = await service.usage.read(key.scope) if is_by_worth else {}
     planner = partial(plan_compaction, uses=counted.get(key, {}))
@@ -224,9 +224,7 @@ async def apply_plan(
 
 
 def _evidence(found: Maintained, plan: MaintenancePlan, events: Sequence[Event]) -> EvidenceMembers:
-    rules, binding_id = found.rules.profile, found.rules.binding.binding_id
-    sections, pending = rules.upkeep_rules.get(binding_id, ()), rules.pending_sections.get(binding_id)
-    rows = merged_rows(found.current.content, plan, sections, pending)
+    rows = merged_rows(found.current.content, plan, found.rules.section_rules, found.rules.pending_section)
     merged = {MERGED: rows} if rows else {}
     return {"event_ids": [event.event_id for event in events], "entries": plan.counts(), **merged}
 

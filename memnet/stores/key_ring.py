@@ -4,8 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import orjson
+
+from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
-from memnet.domain.core.scope import StorageETag, UserScope
+from memnet.domain.core.scope import Json, StorageETag, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey
 from memnet.domain.sealing import data_keys, sealing
@@ -150,6 +153,14 @@ class KeyRing:
         if not wrapped:
             raise DecryptionFailed()
         return sealing.unseal(data, key, data_key=await self.unwrap(key.scope, wrapped))
+
+    async def seal_member(self, key: ItemKey, plaintext: bytes) -> Json:
+        """Encrypt the member `sealed` of the record `key`."""
+        return orjson.loads(await self.seal(key, plaintext))
+
+    async def unseal_member(self, key: ItemKey, sealed: Json) -> bytes:
+        """Decrypt what `seal_member` returned for the record `key`."""
+        return await self.unseal(key, canonical(sealed))
 
     def _cached(self, scope: UserScope, key: DataKey, *, is_current: bool) -> DataKey:
         if self.vault.cache is not None:

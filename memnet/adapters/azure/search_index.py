@@ -25,7 +25,7 @@ from azure.search.documents.indexes.models import SearchResourceEncryptionKey
 from memnet.adapters.azure.search_definition import definition, encryption_key_of, is_definition
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
-from memnet.domain.events.event_search import IndexKind, IndexQuery, Vector, odata_filter, position, quote
+from memnet.domain.events.event_search import SEARCHED, IndexKind, IndexQuery, Vector, odata_filter, position, quote
 from memnet.domain.events.index_layout import IndexVersion
 from memnet.ports import EventHit, Hits, Indexed, IndexedTurn, IndexMissing
 
@@ -108,7 +108,7 @@ class SearchEventIndex:
             nearest = {"kind": "vector", "vector": vector, "fields": "vector", "k": query.skip + body["top"]}
             found = _settled(await self._search(name, body | {"vectorQueries": [nearest]}))
             return _hits([replace(hit, score=_cosine(hit.score)) for hit in found], query)
-        body |= {"search": query.words, "searchFields": ",".join(query.searched), "searchMode": "any"}
+        body |= {"search": query.words, "searchFields": SEARCHED, "searchMode": "any"}
         ordered = body | {"orderby": "search.score() desc,id asc"}
         if query.skip:
             return _hits(await self._search(name, ordered), query)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memnet.domain.core.scope import UserScope
-from memnet.domain.events.event_search import IndexKind, IndexQuery, Place, Vector, follows, matches
+from memnet.domain.events.event_search import SEARCHED, IndexKind, IndexQuery, Place, Vector, follows, matches
 from memnet.domain.events.index_layout import IndexVersion
 from memnet.ports import EventHit, Hits, Indexed, IndexedTurn, IndexMissing
 
@@ -115,7 +115,7 @@ def _scores(found: _Index, index: _Index, query: IndexQuery, vector: Vector | No
     if query.words is None:
         return dict.fromkeys(found, 1.0)
     if vector is None:
-        return _lexical(found, index, query.words, query.searched)
+        return _lexical(found, index, query.words)
     return {key: _cosine(fields["vector"], vector) for key, fields in found.items() if "vector" in fields}
 
 
@@ -123,23 +123,19 @@ def _ranked(scores: dict[str, float]) -> list[str]:
     return sorted(scores, key=lambda key: (-scores[key], key))
 
 
-def _lexical(found: _Index, index: _Index, words: str, searched: Sequence[str]) -> dict[str, float]:
+def _lexical(found: _Index, index: _Index, words: str) -> dict[str, float]:
     """Return the summed rarity of the words that each document shares with the query, without zeros."""
-    holders = Counter(word for fields in index.values() for word in _words(fields, searched))
+    holders = Counter(word for fields in index.values() for word in _words(fields))
     wanted = set(_WORD.findall(words.lower()))
     scores = {
-        key: sum(math.log(1 + len(index) / holders[word]) for word in wanted & _words(fields, searched))
+        key: sum(math.log(1 + len(index) / holders[word]) for word in wanted & _words(fields))
         for key, fields in found.items()
     }
     return {key: score for key, score in scores.items() if score}
 
 
-def _words(fields: _Fields, searched: Sequence[str]) -> set[str]:
-    texts: list[str] = []
-    for name in searched:
-        value = fields.get(name, "")
-        texts += [value] if isinstance(value, str) else value
-    return set(_WORD.findall(" ".join(texts).lower()))
+def _words(fields: _Fields) -> set[str]:
+    return set(_WORD.findall(fields.get(SEARCHED, "").lower()))
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:

@@ -13,6 +13,7 @@ from memnet.domain.catalog.profile import Binding, Profile
 from memnet.domain.catalog.prompt import Prompt
 from memnet.domain.catalog.ranker import Ranker
 from memnet.domain.catalog.retention_policy import Ceilings, RetentionPolicy
+from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.catalog.schema import Schema
 from memnet.domain.core.access import Role
 from memnet.domain.core.canonical_json import canonical
@@ -32,6 +33,33 @@ class WriteRules:
     schemas: Mapping[tuple[str, str], Schema] = field(default_factory=dict)
     shared_by: frozenset[str] = frozenset()
     """The other profiles that have the binding from the same base."""
+
+    @property
+    def section_rules(self) -> tuple[SectionUpkeep, ...]:
+        """The rules of the document's sections."""
+        return self.profile.upkeep_rules.get(self.binding.binding_id, ())
+
+    @property
+    def writable(self) -> tuple[Pointer, ...]:
+        """What clients may write."""
+        return self.profile.writable.get(self.binding.binding_id, ())
+
+    @property
+    def durable(self) -> tuple[Pointer, ...]:
+        """The durable sections."""
+        return self.profile.durable.get(self.binding.binding_id, ())
+
+    @property
+    def pending_section(self) -> str | None:
+        """The section of pending items; None: there is none."""
+        return self.profile.pending_sections.get(self.binding.binding_id)
+
+    @property
+    def upkept(self) -> tuple[Pointer, ...]:
+        """What upkeep may change: the sections with rules, and then the pending section."""
+        sections = tuple(rule.place for rule in self.section_rules)
+        pending = self.pending_section
+        return (*sections, pointer(pending)) if sections and pending is not None else sections
 
     def at(self, schema_id: str, version: str) -> "WriteRules | None":
         """Return the rules with this schema version or the binding's: the newer, if proven additive to the older."""
@@ -226,6 +254,6 @@ class ProtectedSections:
 def protected_sections(catalog: Catalog, key: DocumentKey, etag: ETag | None = None) -> ProtectedSections:
     """Return the sections of the document that any profile declares durable or pending."""
     found = catalog.covering(key)
-    durable = [d for r in found for d in r.profile.durable.get(r.binding.binding_id, ())]
-    pending = [s for r in found if (s := r.profile.pending_sections.get(r.binding.binding_id)) is not None]
+    durable = [section for rules in found for section in rules.durable]
+    pending = [rules.pending_section for rules in found if rules.pending_section is not None]
     return ProtectedSections(tuple(dict.fromkeys(durable)), tuple(dict.fromkeys(pending)), etag)

@@ -153,12 +153,6 @@ class Profile(CatalogFile):
         """Whether statements of this binding have the code of a claimant."""
         return takes_claimants(self.upkeep_rules.get(binding_id, ()))
 
-    def upkept_sections(self, binding_id: str) -> tuple[json_patch.Pointer, ...]:
-        """Return the sections that upkeep may change: those with rules, and then the pending section."""
-        sections = tuple(rule.place for rule in self.upkeep_rules.get(binding_id, ()))
-        pending = self.pending.get(binding_id)
-        return (*sections, pending) if sections and pending is not None else sections
-
     def array_limits(self, binding_id: str) -> dict[str, int]:
         """Return the maximum length of arrays by top-level member ("max_<name>" in the rules)."""
         rules = self.compaction_rules.get(binding_id, {})

@@ -192,6 +192,12 @@ class SectionUpkeep(ProfilePart):
         """The measures of `trim_by` that are members of an entry."""
         return tuple(measure for measure in self.trim_by if isinstance(measure, Measure))
 
+    @property
+    def usual_fields(self) -> frozenset[str]:
+        """The members of every entry: its text, its id, and where it comes from."""
+        own = (self.text_field, self.id_field)
+        return frozenset({*own, self.confidence_field, self.evidence_field, self.verified_field})
+
     @cached_property
     def place(self) -> json_patch.Pointer:
         """The parsed `section`."""

@@ -26,6 +26,11 @@ class TurnGates(ProfilePart):
     model_tokens_per_day: Tokens | None = None
     over_budget: Literal["rules", "wait"] = "rules"
 
+    @property
+    def has_budget(self) -> bool:
+        """Whether a user's replays or model tokens of a day are limited."""
+        return self.replays_per_day is not None or self.model_tokens_per_day is not None
+
 
 class TurnRules(ProfilePart):
     """How a profile accepts turns; a profile without these rules refuses them.

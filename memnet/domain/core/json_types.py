@@ -30,3 +30,9 @@ def known_members(record: Any) -> dict[str, Any]:
 def present(**members: Any) -> dict[str, Any]:
     """Return the members that are not None."""
     return {name: value for name, value in members.items() if value is not None}
+
+
+def text_member(value: Any, name: str | None) -> str | None:
+    """Return a member of an object, if it is a text."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None

@@ -13,11 +13,9 @@ from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.json_patch import Op, member_ops, pointer_text, resolve
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
-from memnet.domain.documents.entry import entries_at, evidence_of, is_open, merge_origins
+from memnet.domain.documents.entry import entries_at, evidence_of, evidence_with, is_open, merge_origins, open_entries
 from memnet.domain.documents.statement import (
-    LACKS,
     Entry,
-    Observation,
     details_of,
     newest,
     observations_of,
@@ -26,7 +24,6 @@ from memnet.domain.documents.statement import (
     time_of,
 )
 from memnet.domain.documents.statement_fold import fold
-from memnet.domain.documents.statement_source import evidence_with
 
 ROOM: Final = len(b'"also":[],')
 """Bytes that the list of further items of evidence takes at most, besides the items."""
@@ -78,11 +75,7 @@ def closing_ops(item: Json, content: Json, rules: Sequence[SectionUpkeep], *, at
         return []
     own = resolve({ROOT: item["base"]}, pointer_text((ROOT, *place))).get(rule.id_field)
     entries = entries_at(content, rule.section)
-    usable = {
-        entry.get(rule.id_field): index
-        for index, entry in enumerate(entries)
-        if isinstance(entry, dict) and is_open(entry, rule)
-    }
+    usable = {entry.get(rule.id_field): index for index, entry in open_entries(content, rule)}
     others = [usable[one] for one in ids if one in usable and one != own]
     found = absorb(entries, usable[own], others, rule, at=at) if own in usable and others else None
     if found is None:
@@ -124,17 +117,12 @@ def _joined(
 def _items(kept: Entry, others: Sequence[Entry], rule: SectionUpkeep) -> list[Entry]:
     """Return the items of evidence of a statement and, as many as fit, of others; each has its time."""
     details = details_of(kept, rule)
-    own = {canonical(one.item): _item(one, details) for one in observations_of(kept, rule) if one.item is not None}
+    own = {canonical(one.item): one.item_in(details) for one in observations_of(kept, rule) if one.item is not None}
     rows = zip_longest(*([one for one in observations_of(other, rule)[::-1] if one.item] for other in others))
     found, size = dict(own), ROOM + (len(canonical(evidence_with([*own.values()]))) if own else 0)
     for one in (one for row in rows for one in row if one is not None):
-        item, key = _item(one, details), canonical(one.item)
+        item, key = one.item_in(details), canonical(one.item)
         longer = size + len(canonical(item)) + len(b",")
         if key not in found and longer <= MAX_EVIDENCE_BYTES:
             found[key], size = item, longer
     return list(found.values())
-
-
-def _item(one: Observation, details: frozenset[str]) -> Entry:
-    lacks, item = sorted(details - one.details), one.item or {}
-    return {**item, LACKS: lacks} if lacks else item

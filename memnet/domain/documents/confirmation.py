@@ -107,7 +107,6 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
             error.details = {name: value for name, value in error.details.items() if name not in _VERSIONS}
         raise
     patch = _patch(command, rules, found, written, Reason.CONFIRMATION)
-    tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
     proposed_at = found.item.get("proposed_at") if taken.proposal is None else taken.proposal.get("proposed_at")
     took = {} if taken.answer is None else {"take": command.take}
     patch = replace(
@@ -115,12 +114,11 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
         confidence=command.confidence,
         evidence={**(command.evidence or {}), "pending_id": command.pending_id, **took},
         source_time=proposed_at if isinstance(proposed_at, str) and taken.proposal is not None else None,
-        claimed_by=_claimed_by(taken.proposal or found.item, tended),
+        claimed_by=_claimed_by(taken.proposal or found.item, rules.section_rules),
     )
     check_claim(patch, rules.profile, written)
     # Only the operations of the answer have to be writable, not the members that the service adds.
-    writable = rules.profile.writable.get(rules.binding.binding_id, ())
-    check_writable(parse_patch(sent), [*writable, pointer(found.section)])
+    check_writable(parse_patch(sent), [*rules.writable, pointer(found.section)])
     decision = decide_within(patch, rules, current, [()], confirmed_at=now, answer=taken.answer)
     return _with_closed(decision, found.item, rules, now)
 
@@ -139,8 +137,7 @@ def _written(
         written += _verified(taken.existing, None, command, rules, content, now)
     if taken.proposal is not None:
         value: Json | Absent = command.values[0] if command.values else ABSENT
-        tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-        carried = carry(taken.proposal, content, tended, value)
+        carried = carry(taken.proposal, content, rules.section_rules, value)
         if isinstance(carried, RebaseConflict):
             error = refusal(found.item, carried)
             error.details |= _versions(taken.proposal, carried)
@@ -161,7 +158,7 @@ def _with_closed(decision: Decision, item: Json, rules: WriteRules, now: str) ->
     """
     if MERGES not in item:
         return decision
-    ops = closing_ops(item, decision.content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()), at=now)
+    ops = closing_ops(item, decision.content, rules.section_rules, at=now)
     content = apply({ROOT: orjson.loads(decision.content_bytes)}, orjson.loads(canonical(ops)))[ROOT]
     data, allowed = canonical(content), rules.binding.max_chars
     if len(data.decode()) > allowed:
@@ -187,7 +184,7 @@ def _find(command: ConfirmPending | RejectPending, catalog: Catalog, current: En
         raise _not_found(command, catalog, current)
     item = found[0].item
     rules = _rules(command, found[0], catalog)
-    if rules.profile.pending_sections.get(rules.binding.binding_id) != found[0].section:
+    if rules.pending_section != found[0].section:
         raise BindingMismatch("The profile of the item has another pending section.")
     permit_decision(item.get("decides"), command.actor)
     return found[0], rules
@@ -205,8 +202,7 @@ def _rules(command: ConfirmPending | RejectPending, found: Waiting, catalog: Cat
     except ProfileForbidden:
         covering = catalog.covering(command.key)
         sees = any(
-            rules.profile.admits(command.actor.principal)
-            and rules.profile.pending_sections.get(rules.binding.binding_id) == found.section
+            rules.profile.admits(command.actor.principal) and rules.pending_section == found.section
             for rules in covering
         )
         own = [rules for rules in covering if (rules.profile.profile_id, rules.binding.binding_id) == named]
@@ -222,8 +218,7 @@ def _not_found(command: ConfirmPending | RejectPending, catalog: Catalog, curren
     if not may_read(command.actor):
         return error
     for rules in catalog.covering(command.key):
-        tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-        decided = find_answered(current.content, command.pending_id, tended)
+        decided = find_answered(current.content, command.pending_id, rules.section_rules)
         if decided is not None:
             error.message = "The question was answered before. Nothing was written."
             error.hint = "Read in details what was decided, by whom and when."
@@ -307,8 +302,7 @@ def _claims(
 
     `proposal`: the pending item that proposes the entry; None: the entry exists.
     """
-    kept_up = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    inside = [rule for rule in kept_up if lies_within(pointer(section), rule.place)]
+    inside = [rule for rule in rules.section_rules if lies_within(pointer(section), rule.place)]
     rule = inside[0] if inside else SectionUpkeep(section=section)
     # If the entry exists, it only gets more evidence: its confidence must not become lower.
     exists = proposal is None or len(pointer(op["path"])) > len(pointer(proposal["target"]["path"]))

@@ -28,6 +28,12 @@ def entries_at(content: Json, section: str) -> list[Json]:
     return content if isinstance(content, list) else []
 
 
+def open_entries(content: Json, rule: SectionUpkeep) -> list[tuple[int, dict[str, Json]]]:
+    """Return the entries of a section that are objects and hold still, with their indices."""
+    entries = enumerate(entries_at(content, rule.section))
+    return [(place, entry) for place, entry in entries if isinstance(entry, dict) and is_open(entry, rule)]
+
+
 def moment(value: Json) -> datetime | None:
     """Parse a time; a date stands for the end of that day in UTC. None for anything else."""
     if not isinstance(value, str):
@@ -186,6 +192,12 @@ def joint_evidence(kept: Json, others: Sequence[Json], rule: SectionUpkeep) -> J
     return evidence if len(canonical(evidence)) <= MAX_EVIDENCE_BYTES else None
 
 
+def evidence_with(items: Sequence[Json]) -> Json:
+    """Return evidence with these items, at least one."""
+    first, *rest = items
+    return {**first, ALSO: rest} if rest else first
+
+
 def rule_of(section: Pointer, rules: Sequence[SectionUpkeep]) -> SectionUpkeep:
     """Return the rule of the array at `section`, or a rule with the default member names."""
     return next((rule for rule in rules if rule.place == section), _USUAL)
@@ -274,11 +286,7 @@ def _rest(entry: Json, rules: Sequence[SectionUpkeep]) -> dict[str, Json]:
     """Return the members that are neither text nor origin. The expiry counts as origin where the service sets it."""
     if not isinstance(entry, dict):
         return {}
-    origin = {
-        name
-        for rule in rules
-        for name in (rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field)
-    }
+    origin = {name for rule in rules for name in rule.usual_fields}
     # Since when a statement holds is the time of its source.
     origin |= {rule.statements.from_field for rule in rules if rule.statements is not None}
     set_by_class = {rule.expires_field for rule in rules if rule.ttl_field and entry.get(rule.ttl_field) is not None}

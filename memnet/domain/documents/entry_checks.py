@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from memnet.domain.catalog.catalog import WriteRules
 from memnet.domain.catalog.path_policy import ROOT, places
-from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import EntryExpired, EvidenceRequired, SchemaViolation
@@ -22,16 +22,14 @@ CHANGED = "The text of an entry changes and its evidence does not."
 HINT = "Replace the entry's evidence, or add the source of the new text to it."
 
 
-def check_entry_evidence(
-    before: Json, after: Json, profile: Profile, binding_id: str, stated: EvidenceMembers | None = None
-) -> None:
+def check_entry_evidence(before: Json, after: Json, rules: WriteRules, stated: EvidenceMembers | None = None) -> None:
     """Raise EvidenceRequired if a durable entry has a new text with the evidence of an old one.
 
     Entries are compared by content, so moving an entry or changing its id does not help. An entry that never had
     evidence needs none, and neither does one whose evidence is `stated`: the person who makes the change states it.
     The evidence of the change itself is checked by `confidence`.
     """
-    had, has = (list(_entries(content, profile, binding_id)) for content in (before, after))
+    had, has = (list(_entries(content, rules)) for content in (before, after))
     old, new = (Counter(entry.whole for entry in entries) for entries in (had, has))
     own = None if stated is None else canonical(stated)
     gone: dict[bytes | Pointer, set[str | None]] = {}
@@ -55,10 +53,10 @@ class _Entry(NamedTuple):
     """Empty if the entry carries none."""
 
 
-def _entries(content: Json, profile: Profile, binding_id: str) -> Iterator[_Entry]:
+def _entries(content: Json, rules: WriteRules) -> Iterator[_Entry]:
     """Yield the objects in the durable sections of the binding."""
-    for section in profile.durable.get(binding_id, ()):
-        rule = rule_of(section, profile.upkeep_rules.get(binding_id, ()))
+    for section in rules.durable:
+        rule = rule_of(section, rules.section_rules)
         for place, value in places(content, (), section):
             # A section is an array of entries, or one entry.
             for entry in value if isinstance(value, list) else [value]:
@@ -68,27 +66,26 @@ def _entries(content: Json, profile: Profile, binding_id: str) -> Iterator[_Entr
                     yield _Entry(place, canonical(entry), normalized_text(entry, rule.text_field), proof)
 
 
-def lifetime_ops(
-    before: Json, after: Json, profile: Profile, binding_id: str, source_time: datetime
-) -> list[Operation]:
+def lifetime_ops(before: Json, after: Json, rules: WriteRules, source_time: datetime) -> list[Operation]:
     """Return the operations that set the expiry of new or changed entries with a class.
 
     The lifetime counts from `source_time`. An entry that keeps its class never expires earlier than in `before`.
     Raises SchemaViolation for a class that the profile does not have.
     """
     ops: list[Operation] = []
-    for rule in profile.upkeep_rules.get(binding_id, ()):
+    classes = rules.profile.ttl_classes
+    for rule in rules.section_rules:
         if rule.ttl_field is None or rule.expires_field is None:
             continue
         for place, entry in _written(before, after, rule):
             named = entry.get(rule.ttl_field) if isinstance(entry, dict) else None
             if named is None:
                 continue
-            duration = profile.ttl_classes.get(named) if isinstance(named, str) else None
+            duration = classes.get(named) if isinstance(named, str) else None
             if duration is None:
                 path = pointer_text((*place, rule.ttl_field))
                 message = "The profile has no such class in ttl_classes."
-                raise SchemaViolation(message, path=path, allowed=sorted(profile.ttl_classes))
+                raise SchemaViolation(message, path=path, allowed=sorted(classes))
             expires = to_text(later(source_time, duration))
             expires = _or_as_before(expires, before, after, rule, int(place[-1]))
             if entry.get(rule.expires_field) != expires:
@@ -111,9 +108,9 @@ def _or_as_before(expires: str, before: Json, after: Json, rule: SectionUpkeep, 
     return str(had[found][rule.expires_field]) if found in longer else expires
 
 
-def check_lifetimes(before: Json, after: Json, profile: Profile, binding_id: str, now: datetime) -> None:
+def check_lifetimes(before: Json, after: Json, rules: WriteRules, now: datetime) -> None:
     """Raise EntryExpired, with the pointer, if a new or changed entry has already expired."""
-    for rule in profile.upkeep_rules.get(binding_id, ()):
+    for rule in rules.section_rules:
         if rule.expires_field is not None:
             for place, entry in _written(before, after, rule):
                 if is_expired(entry, rule, now):

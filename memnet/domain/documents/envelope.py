@@ -15,6 +15,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.json_types import Record, members_of
 from memnet.domain.core.scope import ETag, Json
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.documents.commands import Redirection, Settled
 
 _TEXTS = ("doc_id", "schema_id", "schema_version", "created_at", "updated_at", "updated_by")
@@ -151,10 +152,8 @@ def dump(envelope: Envelope, content: bytes | None = None) -> bytes:
 
 def load(data: bytes) -> Envelope:
     """Parse a blob that `dump` wrote, with unshared content. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored document cannot be read; run memnet audit verify.")):
         return _load(orjson.loads(data))
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise HistoryCorrupt("The stored document cannot be read; run memnet audit verify.") from error
 
 
 def _load(members: dict[str, Any]) -> Envelope:

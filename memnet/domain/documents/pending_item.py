@@ -17,7 +17,6 @@ from memnet.domain.core.access import permit_decision
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     MemnetError,
-    PatchNotApplicable,
     PendingItemInvalid,
     PendingTargetChanged,
     ProposerCannotConfirm,
@@ -182,7 +181,8 @@ def check_pending(
     section = profile.pending.get(command.binding_id)
     if section is None or not any(touches(place, section) for op in effective for place in written(op)):
         return
-    had, has = _items(before, section), _items(after, section)
+    items = entries_at(before, pointer_text(section))
+    had, has = Counter(map(canonical, items)), Counter(map(canonical, entries_at(after, pointer_text(section))))
     redirected = [op is not sent for op, sent in zip(effective, ops, strict=True)]
     made = Counter(canonical(op.value) for op, is_new in zip(effective, redirected, strict=True) if is_new)
     if has - had - made:
@@ -191,7 +191,6 @@ def check_pending(
     # An item that the service joins with the proposal is not gone.
     pairs = zip(effective, redirected, strict=True)
     changed = [op for op, is_new in pairs if is_new and op.verb == "replace"]
-    items = entries_at(before, pointer_text(section))
     places = [int(op.path[-1]) for op in changed]
     joined = {canonical(items[place].get("id")) for place in places if place < len(items)}
     gone = [item for item in lost if canonical(item.get("id")) not in joined]
@@ -294,11 +293,3 @@ def _has_an_equal(op: Op, base: Json) -> bool:
             if isinstance(parent, list) and sum(same_json(parent[int(place[depth])], one) for one in parent) > 1:
                 return True
     return False
-
-
-def _items(content: Json, section: Pointer) -> Counter[bytes]:
-    try:
-        items = resolve(content, pointer_text(section))
-    except PatchNotApplicable:
-        return Counter()
-    return Counter(canonical(item) for item in items) if isinstance(items, list) else Counter()

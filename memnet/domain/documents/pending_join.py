@@ -5,6 +5,7 @@ said, and a live writer cannot set `stated`.
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -181,13 +182,12 @@ def _proposes_the_same(item: dict[str, Any], other: dict[str, Any], profile: Pro
     text = normalized_text(one, rule.text_field)
     if text is None or text != normalized_text(another, rule.text_field):
         return False
-    filled = {rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field}
     template = None if profile.extraction is None else profile.extraction.items.get(item["binding_id"], {}).get(section)
-    filled |= kept_by_service(template or {})
+    filled = rule.usual_fields | kept_by_service(template or {})
     return _without(one, filled) == _without(another, filled)
 
 
-def _without(entry: Json, names: set[str]) -> bytes:
+def _without(entry: Json, names: AbstractSet[str]) -> bytes:
     rest = {name: value for name, value in entry.items() if name not in names} if isinstance(entry, dict) else {}
     return canonical(rest)
 

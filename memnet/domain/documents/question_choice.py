@@ -15,11 +15,11 @@ from memnet.domain.core.json_patch import Op, apply
 from memnet.domain.core.scope import DocumentKey, Json
 from memnet.domain.documents.answer import Answer, answer_of, apart_member
 from memnet.domain.documents.commands import ConfirmPending
-from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of, is_open
+from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of, open_entries
 from memnet.domain.documents.pending_item import proposals_of
 from memnet.domain.documents.statement import Entry, confirmed_by, statements_of, thing_of, time_of, value_of
 from memnet.domain.documents.statement_fold import fold
-from memnet.domain.documents.statement_question import CONTRADICTS, is_sound, section_of
+from memnet.domain.documents.statement_question import CONTRADICTS, is_sound, question_section
 
 APART_CHARS = (300, 80, 40)
 """To how many characters the value that sets an entry apart is shortened, if the schema refuses more."""
@@ -54,7 +54,7 @@ class Shown:
 
 def shown_in(item: dict[str, Any], content: Json, rules: Sequence[SectionUpkeep]) -> Shown | None:
     """Return the entry that a question shows; None: it is not open any more, or the item is no question."""
-    rule = section_of(item, rules) if CONTRADICTS in item else None
+    rule = question_section(item, rules)
     found = None if rule is None else _shown(item, content, rule)
     if rule is None or found is None:
         return None
@@ -77,14 +77,13 @@ def shown_by(catalog: Catalog, key: DocumentKey, item: dict[str, Any], content: 
     named = item.get("profile_id"), item.get("binding_id")
     for rules in catalog.covering(key) if CONTRADICTS in item else ():
         if (rules.profile.profile_id, rules.binding.binding_id) == named:
-            return shown_in(item, content, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()))
+            return shown_in(item, content, rules.section_rules)
     return None
 
 
 def is_outdated(item: Json, content: Json, rules: Sequence[SectionUpkeep]) -> bool:
     """Return whether a question shows an entry that is not open any more, so that its words are wrong."""
-    is_known = isinstance(item, dict) and CONTRADICTS in item and section_of(item, rules) is not None
-    return is_known and shown_in(item, content, rules) is None
+    return question_section(item, rules) is not None and shown_in(item, content, rules) is None
 
 
 def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: WriteRules) -> Taken:
@@ -93,12 +92,11 @@ def choose(command: ConfirmPending, item: dict[str, Any], content: Json, rules: 
     Raises MalformedRequest if the item offers no such choice, and PendingTargetChanged if the entry that the question
     shows is not open any more; its details hold the entry that is open instead, which is memory content.
     """
-    tended = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    rule = section_of(item, tended) if CONTRADICTS in item else None
+    rule = question_section(item, rules.section_rules)
     _check(command, item, is_question=rule is not None)
     if rule is None:
         return Taken(item)
-    if not is_sound(item, tended):
+    if not is_sound(item, rules.section_rules):
         raise PendingTargetChanged(pending_id=item.get("id"), why="ambiguous", path=f"/{ROOT}{rule.section}")
     proposals = proposals_of(item)
     chosen = None if command.take == "existing" else proposals[command.choice - 1]
@@ -148,7 +146,7 @@ def _shown(item: dict[str, Any], content: Json, rule: SectionUpkeep) -> tuple[in
     before = _contradicted(item, content, rule)
     if before is None:
         return None
-    held = [row for row in _open(content, rule) if thing_of(row[1], rule) == thing_of(before, rule)]
+    held = [row for row in open_entries(content, rule) if thing_of(row[1], rule) == thing_of(before, rule)]
     same = [row for row in held if value_of(row[1], rule) == value_of(before, rule)]
     return next((row for row in same if row[1] is before), same[0] if same else None)
 
@@ -165,18 +163,13 @@ def _changed(item: dict[str, Any], content: Json, rule: SectionUpkeep) -> Pendin
         path=f"/{ROOT}{rule.section}",
         base=before,
         ours=item.get("target"),
-        theirs=next((one for _, one in _open(content, rule) if thing_of(one, rule) == thing), None),
+        theirs=next((one for _, one in open_entries(content, rule) if thing_of(one, rule) == thing), None),
     )
 
 
 def _contradicted(item: dict[str, Any], content: Json, rule: SectionUpkeep) -> Entry | None:
     entries = [one for one in entries_at(content, rule.section) if isinstance(one, dict)]
     return next((one for one in entries if _id(one, rule) == item[CONTRADICTS]), None)
-
-
-def _open(content: Json, rule: SectionUpkeep) -> list[tuple[int, Entry]]:
-    entries = enumerate(entries_at(content, rule.section))
-    return [(place, one) for place, one in entries if isinstance(one, dict) and is_open(one, rule)]
 
 
 def _id(entry: Entry, rule: SectionUpkeep) -> Json:
@@ -196,7 +189,7 @@ def _apart(
         after = apply({ROOT: orjson.loads(canonical(content))}, [made])[ROOT]
         if not given and rules.schema.violations(after):
             continue
-        if any(thing_of(one, rule) == thing_of(made["value"], rule) for _, one in _open(content, rule)):
+        if any(thing_of(one, rule) == thing_of(made["value"], rule) for _, one in open_entries(content, rule)):
             message = f"Another entry is open with this {name}."
             raise MalformedRequest(message, param="/apart", hint=f"Send another {name}.", pending_id=command.pending_id)
         return {**chosen, "target": made}

@@ -62,7 +62,7 @@ def settle(
     Raises StatementContradicted for a change of a closed entry or of what an entry is about, and what
     `json_patch.apply` raises.
     """
-    sections = [rule for rule in rules.profile.upkeep_rules.get(command.binding_id, ()) if rule.statements]
+    sections = [rule for rule in rules.section_rules if rule.statements]
     sent = SentChanges(before, sections)
     if not any(sent.is_about_entries(op) or sent.is_about_sections(op) for op in ops):
         return Settlement(ops, ops)
@@ -101,7 +101,7 @@ def confirms(ops: Sequence[Operation], rules: WriteRules) -> bool:
 
 def check_contradictions(rules: WriteRules, before: Json, after: Json) -> None:
     """Raise StatementContradicted if `after` has more open entries about one thing than one, and than `before`."""
-    found = contradictions(before, after, rules.profile.upkeep_rules.get(rules.binding.binding_id, ()))
+    found = contradictions(before, after, rules.section_rules)
     if found:
         raise StatementContradicted(pointers=[f"/{ROOT}{place}" for place in found])
 
@@ -166,15 +166,14 @@ class _Gate:
 
 def _waiting_entries(content: Json, rules: WriteRules) -> Sequence[tuple[Entry, SectionUpkeep]]:
     """Return the entries that the pending items of the document propose, with each rule of the binding."""
-    binding_id = rules.binding.binding_id
-    section = rules.profile.pending_sections.get(binding_id)
+    section = rules.pending_section
     found: list[tuple[Entry, SectionUpkeep]] = []
     items = [] if section is None else entries_at(content, section)
     for one in (one for item in items if isinstance(item, dict) for one in proposals_of(item)):
         target = one.get("target")
         value = target.get("value") if isinstance(target, dict) else None
         if isinstance(value, dict):
-            found += [(value, rule) for rule in rules.profile.upkeep_rules.get(binding_id, ())]
+            found += [(value, rule) for rule in rules.section_rules]
     return found
 
 

@@ -14,10 +14,10 @@ from memnet.domain.core.errors import PathNotWritable
 from memnet.domain.core.json_patch import Pointer, pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.commands import PatchDocument
-from memnet.domain.documents.entry import entries_at, is_open
+from memnet.domain.documents.entry import entries_at, open_entries
 from memnet.domain.documents.envelope import Envelope
 from memnet.domain.documents.statement import LACKS, kept_members
-from memnet.domain.documents.statement_question import CONTRADICTS, asks_about, is_sound, section_of
+from memnet.domain.documents.statement_question import CONTRADICTS, asks_about, is_sound, question_section
 from memnet.domain.documents.write_decision import Decision, decide_within
 
 Known = AbstractSet[tuple[str, bytes]]
@@ -47,7 +47,7 @@ def decide_retraction(
         if op["op"] not in ("add", "replace", "remove") or not any(path[: len(place)] == place for place in places):
             raise PathNotWritable("A retraction may change only what its plan names.")
     decision = decide_within(command, rules, current, [()], is_counted=False)
-    section = rules.profile.pending_sections.get(rules.binding.binding_id)
+    section = rules.pending_section
     allowed = {*known, *_scalars(current.content, statements, section)}
     if any(found not in allowed for found in _scalars(decision.content, statements, section)):
         raise PathNotWritable("A retraction may not add a value that the document never had.")
@@ -63,28 +63,30 @@ def _scalars(content: Json, statements: Sequence[SectionUpkeep], pending: str | 
         for index in range(len(entries_at(content, rule.section)))
         for name in (*kept_members(rule), rule.id_field)
     }
-    own |= {place for place in _asking(content, statements, pending)}
+    own |= set(_asking(content, statements, pending))
     for place, value in _leaves(content, ()):
         if place not in own and LACKS not in place:
             yield place[0] if place else "", canonical(value)
 
 
+def scalars_of(content: Json) -> Known:
+    """Return each scalar of a content by its top-level member."""
+    return frozenset((place[0] if place else "", canonical(value)) for place, value in _leaves(content, ()))
+
+
 def _asking(content: Json, statements: Sequence[SectionUpkeep], pending: str | None) -> Iterator[Pointer]:
     """Yield the places of the id and the words of each question that asks about the open entry that it names."""
     for index, item in enumerate([] if pending is None else entries_at(content, pending)):
-        rule = section_of(item, statements) if isinstance(item, dict) and CONTRADICTS in item else None
+        rule = question_section(item, statements)
         if pending is None or rule is None or not is_sound(item, statements):
             continue
         place = (*pointer(pending), str(index))
         yield (*place, "id")
-        held = next((one for one in entries_at(content, rule.section) if _is_shown(one, item, rule)), None)
+        shown = (one for _, one in open_entries(content, rule) if one.get(rule.id_field) == item[CONTRADICTS])
+        held = next(shown, None)
         if held is not None and canonical(asks_about(item, held, rule)) == canonical(item):
             yield from ((*place, name) for name in ("question", CONTRADICTS))
             yield (*place, "choices", "0")
-
-
-def _is_shown(entry: Json, item: Json, rule: SectionUpkeep) -> bool:
-    return isinstance(entry, dict) and is_open(entry, rule) and entry.get(rule.id_field) == item[CONTRADICTS]
 
 
 def _leaves(value: Json, place: Pointer) -> Iterator[tuple[Pointer, Json]]:

@@ -14,7 +14,7 @@ from memnet.domain.core.scope import Json
 from memnet.domain.documents.answer import bare, refusing, set_apart
 from memnet.domain.documents.claim import contradicting
 from memnet.domain.documents.commands import Settled, Verdict
-from memnet.domain.documents.entry import confidence_of, evidence_of, is_open
+from memnet.domain.documents.entry import confidence_of, evidence_of, evidence_with, is_open
 from memnet.domain.documents.section_changes import EntryChange
 from memnet.domain.documents.statement import (
     Entry,
@@ -28,7 +28,7 @@ from memnet.domain.documents.statement import (
     value_of,
 )
 from memnet.domain.documents.statement_fold import Run, fold
-from memnet.domain.documents.statement_source import StatementSource, at_time, evidence_with, moment_after
+from memnet.domain.documents.statement_source import StatementSource, at_time, moment_after
 
 Ask = Callable[[int, SectionUpkeep, Entry, Entry, bool], str | None]
 """Makes a pending item of the statement of an operation, which contradicts an entry; returns its id, or None.

@@ -17,7 +17,7 @@ from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalize, normalized_text
 from memnet.domain.core.timestamps import from_text, to_text
-from memnet.domain.documents.entry import entries_at, evidence_of, is_open
+from memnet.domain.documents.entry import evidence_of, open_entries
 
 AT = "at"
 """The member of an item of evidence with its source time."""
@@ -65,14 +65,13 @@ def details_of(entry: Entry, rule: SectionUpkeep) -> frozenset[str]:
 
 def _unstated(rule: SectionUpkeep) -> frozenset[str | None]:
     statements = statements_of(rule)
-    origin = {rule.id_field, rule.text_field, rule.confidence_field, rule.evidence_field, rule.verified_field}
     lifetime = {
         rule.importance_field,
         rule.expires_field,
         rule.ttl_field,
         *(measure.field for measure in rule.measures),
     }
-    return frozenset({*statements.about, *origin, *lifetime, *kept_members(rule)})
+    return frozenset({*statements.about, *rule.usual_fields, *lifetime, *kept_members(rule)})
 
 
 def kept_members(rule: SectionUpkeep) -> tuple[str, ...]:
@@ -97,6 +96,11 @@ class Observation:
     def order(self) -> tuple[str, int, str, bytes, int]:
         """The total order of observations: source time, then value, then evidence. It ignores who arrives first."""
         return self.at, 1, self.value or "", b"" if self.item is None else canonical(self.item), 0
+
+    def item_in(self, details: frozenset[str]) -> Entry:
+        """Return its item of evidence as an entry with these details keeps it."""
+        lacks = sorted(details - self.details)
+        return {**(self.item or {}), **({LACKS: lacks} if lacks else {})}
 
 
 def observations_of(entry: Entry, rule: SectionUpkeep, slot: int = 0) -> list[Observation]:
@@ -156,9 +160,8 @@ def contradictions(before: Json, after: Json, rules: Sequence[SectionUpkeep]) ->
 
 def _open_by_thing(content: Json, rule: SectionUpkeep) -> Iterator[tuple[Thing, list[int]]]:
     held: defaultdict[Thing, list[int]] = defaultdict(list)
-    for place, entry in enumerate(entries_at(content, rule.section)):
-        if isinstance(entry, dict) and is_open(entry, rule):
-            held[thing_of(entry, rule)].append(place)
+    for place, entry in open_entries(content, rule):
+        held[thing_of(entry, rule)].append(place)
     yield from held.items()
 
 

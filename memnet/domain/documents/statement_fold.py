@@ -12,11 +12,10 @@ from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES
 from memnet.domain.core.scope import Json
-from memnet.domain.documents.entry import ALSO, confidence_of, evidence_of, is_open, merge_origins
+from memnet.domain.documents.entry import confidence_of, evidence_of, evidence_with, is_open, merge_origins
 from memnet.domain.documents.statement import (
     AT,
     CONFIRMED_BY,
-    LACKS,
     Entry,
     Observation,
     details_of,
@@ -142,11 +141,7 @@ def derived_id(*seed: Json) -> str:
 
 
 def _write_evidence(entry: Entry, run: Run, rule: SectionUpkeep) -> None:
-    items = []
-    for one in run.observations:
-        lacks = sorted(run.details - one.details)
-        if one.item is not None:
-            items.append({**one.item, LACKS: lacks} if lacks else one.item)
+    items = [one.item_in(run.details) for one in run.observations if one.item is not None]
     had = evidence_of(entry, rule)
     if not items and had and run.began:
         items = [{AT: run.began}]
@@ -154,13 +149,13 @@ def _write_evidence(entry: Entry, run: Run, rule: SectionUpkeep) -> None:
         entry[rule.evidence_field] = _bounded(items)
 
 
-def _bounded(items: list[Entry]) -> Entry:
+def _bounded(items: list[Entry]) -> Json:
     """Return evidence with the items; if it is too long, the first and the last, and as many others as fit.
 
     Items of a confirmation are dropped last, and else the oldest first.
     """
     while True:
-        evidence = {**items[0], ALSO: items[1:]} if items[1:] else items[0]
+        evidence = evidence_with(items)
         if len(items) <= 2 or len(canonical(evidence)) <= MAX_EVIDENCE_BYTES:
             return evidence
         inner = range(1, len(items) - 1)

@@ -115,6 +115,11 @@ def section_of(item: Json, rules: Sequence[SectionUpkeep]) -> SectionUpkeep | No
     return rule if rule.statements is not None and place[-1:] == ("-",) else None
 
 
+def question_section(item: Json, rules: Sequence[SectionUpkeep]) -> SectionUpkeep | None:
+    """Return the rule of the statements that a question is about; None: the item is no question."""
+    return section_of(item, rules) if isinstance(item, dict) and CONTRADICTS in item else None
+
+
 def is_sound(question: dict[str, Any], rules: Sequence[SectionUpkeep]) -> bool:
     """Return whether every proposal of a question adds a statement to one section; a PUT can store another item."""
     rule = section_of(question, rules)
@@ -126,13 +131,12 @@ def find_question(item: Json, waiting: Sequence[Json], rules: Sequence[SectionUp
 
     Who proposed it and under which profile makes no difference: a question about one thing is asked once.
     """
-    rule = section_of(item, rules) if CONTRADICTS in item else None
+    rule = question_section(item, rules)
     if rule is None:
         return None
     for index, other in enumerate(waiting):
-        if not isinstance(other, dict) or CONTRADICTS not in other or not is_sound(other, rules):
-            continue
-        if section_of(other, rules) == rule and _thing(other, rule) == _thing(item, rule):
+        is_of_section = question_section(other, rules) == rule and is_sound(other, rules)
+        if is_of_section and _thing(other, rule) == _thing(item, rule):
             return index
     return None
 

@@ -11,7 +11,7 @@ from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.documents.answer import Answer, bare
 from memnet.domain.documents.commands import PatchDocument
-from memnet.domain.documents.entry import ALSO, evidence_of
+from memnet.domain.documents.entry import ALSO, evidence_of, evidence_with
 from memnet.domain.documents.statement import (
     ANSWER,
     AT,
@@ -172,8 +172,3 @@ def at_time(item: Json, at: str) -> Entry:
     """Return an item of evidence with a source time."""
     members = item if isinstance(item, dict) else {}
     return {name: value for name, value in members.items() if name not in _OF_SERVICE} | {AT: at}
-
-
-def evidence_with(items: Sequence[Entry]) -> Entry:
-    """Return evidence with these items, at least one."""
-    return {**items[0], ALSO: [*items[1:]]} if items[1:] else dict(items[0])

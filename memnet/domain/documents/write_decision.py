@@ -75,7 +75,7 @@ def decide_patch(
     LimitExceeded, BindingMismatch, ConfidenceTooLow, EvidenceRequired, EntryExpired, PendingItemInvalid,
     ProposerCannotConfirm, PendingTargetChanged, StatementContradicted.
     """
-    ops = _permitted_ops(command, rules, rules.profile.writable.get(rules.binding.binding_id, ()))
+    ops = _permitted_ops(command, rules, rules.writable)
     rules = _rules_of_version(rules, current)
     before = _base(rules.binding, current)
     base_bytes = canonical(before)
@@ -88,7 +88,7 @@ def decide_patch(
     check_proposed(asked, rules, before, ops)
     applied, content, content_bytes = _with_lifetimes(command, settled.ops, rules, before, base_bytes, proposed_at)
     sensitive.check_patch(command, ops, rules.profile.sensitive_content)
-    check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(proposed_at))
+    check_lifetimes(before, content, rules, from_text(proposed_at))
     effective, redirected = confidence.gate(
         command,
         rules.profile,
@@ -106,7 +106,7 @@ def decide_patch(
     if redirected or joined.ops is not settled.ops:
         applied, content, content_bytes = _with_lifetimes(command, joined.ops, rules, before, base_bytes, proposed_at)
     stated = confidence.own_statement(command)
-    check_entry_evidence(before, content, rules.profile, rules.binding.binding_id, stated)
+    check_entry_evidence(before, content, rules, stated)
     made = pending_join.join(command, rules, settled.effective, before, sent=ops)
     pending_item.check_pending(command, rules.profile, ops, made.whole, before, content)
     check_contradictions(rules, before, content)
@@ -137,13 +137,12 @@ def _with_promotion(
         return decision
     before, data = decision.content, decision.content_bytes
     ops = json_patch.parse_patch(promotion.ops)
-    binding_id = rules.binding.binding_id
     try:
-        path_policy.check_writable(ops, rules.profile.writable.get(binding_id, ()))
+        path_policy.check_writable(ops, rules.writable)
         sensitive.check_patch(command, ops, rules.profile.sensitive_content)
         settled = settle(ops, command, rules, before, now=now, is_corroborated=True)
         applied, content, data = _with_lifetimes(command, settled.ops, rules, before, data, now)
-        check_lifetimes(before, content, rules.profile, binding_id, from_text(now))
+        check_lifetimes(before, content, rules, from_text(now))
         check_contradictions(rules, before, content)
     except MemnetError:
         return decision
@@ -161,7 +160,7 @@ def _with_promotion(
 
 def decide_maintenance(command: PatchDocument, rules: WriteRules, current: Envelope | None) -> Decision:
     """Decide a patch of the service's own upkeep, as `decide_within` the sections that upkeep rules name."""
-    return decide_within(command, rules, current, rules.profile.upkept_sections(rules.binding.binding_id))
+    return decide_within(command, rules, current, rules.upkept)
 
 
 def decide_within(
@@ -192,7 +191,7 @@ def decide_within(
         made = settle(ops, command, rules, before, now=confirmed_at, is_confirmed=True, answer=answer)
         ops, settled = made.ops, made.settled
         ops, content, content_bytes = _with_lifetimes(command, ops, rules, before, base_bytes, confirmed_at)
-        check_lifetimes(before, content, rules.profile, rules.binding.binding_id, from_text(confirmed_at))
+        check_lifetimes(before, content, rules, from_text(confirmed_at))
     check_contradictions(rules, before, content)
     decision = _decision(
         rules, command.reason, content, content_bytes, _bodies(ops), hash_before=sha256_hex(base_bytes)
@@ -327,7 +326,7 @@ def _with_lifetimes(
     """Add the operations that set the expiry of entries, and return them with the result of `_patched`."""
     content, data = _patched(ops, rules, before, base_bytes)
     source_time = from_text(command.source_time or now)
-    more = lifetime_ops(before, content, rules.profile, rules.binding.binding_id, source_time)
+    more = lifetime_ops(before, content, rules, source_time)
     if not more:
         return ops, content, data
     return [*ops, *more], *_patched([*ops, *more], rules, before, base_bytes)

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import InvalidIdentifier, MalformedRequest
-from memnet.domain.core.evidence import BoundedEvidence
+from memnet.domain.core.evidence import BoundedEvidence, EvidenceMembers
 from memnet.domain.core.scope import SEGMENT, UserScope, check_identifier
 from memnet.domain.core.timestamps import from_text, to_text
 
@@ -78,6 +78,11 @@ class Event(BaseModel):
     project_ids: Annotated[list[Word], Field(max_length=MAX_WORDS)] = []
     snapshot_uri: Annotated[str, Field(max_length=2048)] | None = None
     evidence: BoundedEvidence | None = None
+
+    @property
+    def evidence_members(self) -> EvidenceMembers:
+        """The members of its evidence; empty if it has none."""
+        return {} if self.evidence is None else self.evidence.members()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, ClassVar, Final
 
 import orjson
 
@@ -26,6 +26,8 @@ MAX_SKIP = 10_000
 """How deep pages go; the service behind the index allows 100,000."""
 SCORE_DIGITS = 3
 """Digits after the point of a score. It only ranks the events of one answer."""
+SEARCHED: Final = "text"
+"""The field of the documents in which words are looked for."""
 
 Vector = list[float]
 
@@ -42,59 +44,6 @@ Wanted = Mapping[IndexKind, Mapping[str, tuple[str, ...]]]
 """The kinds that a query wants, each with the fields that must have one of these values."""
 
 
-class IndexQuery(Protocol):
-    """What an index has to know of a query; `text` None: everything, newest first, beginning after `after`.
-
-    Times: from `since`, before `until`.
-    """
-
-    @property
-    def scope(self) -> UserScope:
-        """Whose documents are searched."""
-
-    @property
-    def searched(self) -> tuple[str, ...]:
-        """The fields in which words are looked for."""
-
-    @property
-    def text(self) -> str | None:
-        """What is asked."""
-
-    @property
-    def words(self) -> str | None:
-        """The words of the text as the index has them, separated by spaces; None without a text."""
-
-    @property
-    def top(self) -> int:
-        """How many results are wanted."""
-
-    @property
-    def skip(self) -> int:
-        """How many results come before them."""
-
-    @property
-    def since(self) -> datetime | None:
-        """The earliest time."""
-
-    @property
-    def until(self) -> datetime | None:
-        """The time that all are before."""
-
-    @property
-    def after(self) -> "Place | None":
-        """Where an earlier page ended."""
-
-    @property
-    def has_pages(self) -> bool:
-        """Whether the page must end at the same result each time; else results equal to the last one may be absent."""
-
-    def wanted(self) -> "Wanted":
-        """Return the kinds that are searched, each with the fields that must have one of these values."""
-
-    def containing(self) -> dict[str, str]:
-        """Return the fields that must contain this value."""
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
     """The place of a document in the order of time: its timestamp and its key."""
@@ -104,41 +53,47 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventQuery:
-    """A query of events."""
+class IndexQuery:
+    """What an index has to know of a query. Times: from `since`, before `until`, in milliseconds."""
 
     scope: UserScope
     text: str | None
+    """What is asked; None: everything, newest first."""
     top: int
+    """How many results are wanted."""
     skip: int = 0
+    """How many results come before them."""
     since: datetime | None = None
     until: datetime | None = None
+    after: Place | None = None
+    """Where an earlier page ended, if the results are in the order of time."""
+    has_pages: ClassVar[bool] = True
+    """Whether the page must end at the same result each time; else results equal to the last one may be absent."""
+
+    @property
+    def words(self) -> str | None:
+        """The words of the text as the index has them, separated by spaces; None without a text."""
+        return None if self.text is None else searched_words(self.text)
+
+    def wanted(self) -> Wanted:
+        """Return the kinds that are searched, each with the fields that must have one of these values."""
+        raise NotImplementedError
+
+    def containing(self) -> dict[str, str]:
+        """Return the fields that must contain this value."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventQuery(IndexQuery):
+    """A query of events."""
+
     service: str | None = None
     project: str | None = None
     source_type: str | None = None
     entity: str | None = None
 
-    @property
-    def searched(self) -> tuple[str, ...]:
-        """The fields in which words are looked for."""
-        return ("text",)
-
-    @property
-    def words(self) -> str | None:
-        """The words by which the index is searched."""
-        return None if self.text is None else searched_words(self.text)
-
-    @property
-    def after(self) -> Place | None:
-        """Pages of events are counted."""
-        return None
-
-    @property
-    def has_pages(self) -> bool:
-        """Return True: another page may follow."""
-        return True
-
-    def wanted(self) -> "Wanted":
+    def wanted(self) -> Wanted:
         """Return events alone, and the fields that must have one of these values."""
         named = {"service_id": self.service, "source_type": self.source_type}
         return {IndexKind.EVENT: {name: (value,) for name, value in named.items() if value is not None}}

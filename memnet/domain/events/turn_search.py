@@ -3,54 +3,25 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from memnet.domain.core import cursor as cursors
 from memnet.domain.core.errors import InvalidCursor
-from memnet.domain.core.scope import UserScope
-from memnet.domain.core.words import searched_words
-from memnet.domain.events.event_search import IndexKind, Place, Wanted, listing
+from memnet.domain.events.event_search import IndexKind, IndexQuery, Place, Wanted, listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnQuery:
-    """A query of messages under these profiles. Times: from `since`, before `until`, in milliseconds."""
+class TurnQuery(IndexQuery):
+    """A query of messages under these profiles."""
 
-    scope: UserScope
     profiles: tuple[str, ...]
-    text: str | None
-    top: int
-    skip: int = 0
-    since: datetime | None = None
-    until: datetime | None = None
     conversation_id: str | None = None
     speaker: str | None = None
-    after: Place | None = None
-
-    @property
-    def searched(self) -> tuple[str, ...]:
-        """The field in which words are looked for."""
-        return ("text",)
-
-    @property
-    def words(self) -> str | None:
-        """The words by which the index is searched."""
-        return None if self.text is None else searched_words(self.text)
-
-    @property
-    def has_pages(self) -> bool:
-        """Return True: another page may follow."""
-        return True
 
     def wanted(self) -> Wanted:
         """Return messages alone, and the fields that must have one of these values."""
         named = {"conversation_id": self.conversation_id, "speaker": self.speaker}
         given = {name: (value,) for name, value in named.items() if value is not None}
         return {IndexKind.TURN: {"profile_id": self.profiles, **given}}
-
-    def containing(self) -> dict[str, str]:
-        """Return no fields."""
-        return {}
 
 
 def encode_place(query: TurnQuery, place: Place) -> str:

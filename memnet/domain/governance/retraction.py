@@ -15,12 +15,13 @@ import orjson
 
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.error_code import ErrorCode
-from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.json_patch import Op
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import DocumentKey, ETag, Json, UserScope
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance.source import Source, load_source
@@ -315,24 +316,20 @@ def dump(retraction: Retraction) -> bytes:
 
 def load(data: bytes) -> Retraction:
     """Read the stored form. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored retraction cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members.pop("tenant_id"), members.pop("user_id"))
         status, source = RetractionStatus(members.pop("status")), load_source(members.pop("source"))
         return Retraction(scope=scope, status=status, source=source, **members)
-    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier) as error:
-        raise HistoryCorrupt("The stored retraction cannot be read.") from error
 
 
 def load_plan(data: bytes) -> RetractionPlan:
     """Read what `RetractionPlan.dump` wrote. Raises DecryptionFailed."""
-    try:
+    with Reading(DecryptionFailed()):
         members = orjson.loads(data)
         documents = tuple(_document(row) for row in members["documents"])
         items = tuple(load_item(row) for row in members["items"])
         return RetractionPlan(documents, items, tuple(members["replay_ids"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DecryptionFailed() from error
 
 
 def _document(row: dict[str, Any]) -> DocumentPlan:

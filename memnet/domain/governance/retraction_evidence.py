@@ -1,7 +1,5 @@
 """The items of evidence, and what they point to."""
 
-from collections.abc import Sequence
-
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.scope import Json
@@ -15,14 +13,10 @@ def cited(item: Json) -> bytes:
     return canonical([item.get(name) for name in POINTERS] if isinstance(item, dict) else item)
 
 
-def joined(items: Sequence[Json]) -> Json:
-    """Return evidence of these items, of which there is at least one."""
-    own, *rest = items
-    return {**own, ALSO: rest} if rest else own
-
-
-def items_of(node: Traced) -> list[tuple[Json, list[Traced]]]:
-    """Return the items of evidence, each with its nodes; one item of anything that is no object."""
+def items_of(node: Traced | None) -> list[tuple[Json, list[Traced]]]:
+    """Return the items of evidence, each with its nodes; one item of anything that is no object; none without it."""
+    if node is None:
+        return []
     if not isinstance(node.value, dict):
         return [(node.plain(), [node])]
     also = node.value.get(ALSO)

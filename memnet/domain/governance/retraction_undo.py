@@ -12,6 +12,7 @@ from memnet.domain.core.errors import MemnetError
 from memnet.domain.core.json_patch import Op, Pointer, apply, pointer, pointer_text
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.rebase import Rebased, rebase
+from memnet.domain.documents.retraction_gate import Known
 from memnet.domain.history.origin import Traced, copied, traced
 from memnet.domain.history.restored_origins import OWN
 
@@ -132,28 +133,12 @@ def _copy(value: Json) -> Json:
     return orjson.loads(canonical(value))
 
 
-def known_values(content: Traced) -> frozenset[tuple[str, bytes]]:
+def known_values(content: Traced) -> Known:
     """Return each scalar that a section has or had, as far as it is known: what a retraction may leave there."""
-    found: set[tuple[str, bytes]] = set()
-    for place, node in content.nodes():
-        section = place[0] if place else ""
-        for one in [node, *node.before()]:
-            for _, leaf in one.nodes():
-                if not leaf.children():
-                    found.add((section, canonical(leaf.plain())))
-    return frozenset(found)
-
-
-def scalars_of(content: Json) -> frozenset[tuple[str, bytes]]:
-    """Return each scalar of a content by its top-level member."""
-    found: set[tuple[str, bytes]] = set()
-    waiting = [(str(name), value) for name, value in content.items()] if isinstance(content, dict) else [("", content)]
-    while waiting:
-        section, value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += [(section, child) for child in value.values()]
-        elif isinstance(value, list):
-            waiting += [(section, child) for child in value]
-        else:
-            found.add((section, canonical(value)))
-    return frozenset(found)
+    return frozenset(
+        (place[0] if place else "", canonical(leaf.plain()))
+        for place, node in content.nodes()
+        for one in [node, *node.before()]
+        for _, leaf in one.nodes()
+        if not leaf.children()
+    )

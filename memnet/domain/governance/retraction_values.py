@@ -16,13 +16,13 @@ from memnet.domain.core.evidence import POINTERS
 from memnet.domain.core.json_patch import Pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.difference import GONE
-from memnet.domain.documents.entry import ALSO, evidence_of, rule_of
+from memnet.domain.documents.entry import ALSO, evidence_of, evidence_with, rule_of
 from memnet.domain.documents.pending_item import ALSO_PROPOSED_BY
 from memnet.domain.documents.statement import kept_members, observations_of, statements_of, thing_of, time_of
 from memnet.domain.documents.statement_fold import fold
 from memnet.domain.documents.statement_question import section_of
 from memnet.domain.governance.retraction import PlannedValue, ValueFate, Why
-from memnet.domain.governance.retraction_evidence import cited, items_of, joined, parts_cited
+from memnet.domain.governance.retraction_evidence import cited, items_of, parts_cited
 from memnet.domain.governance.retraction_joined import Joined, joins_source, part
 from memnet.domain.governance.retraction_questions import is_question, proposals_in, remaining, without_copies
 from memnet.domain.governance.retraction_reach import Reach
@@ -184,11 +184,7 @@ class _Taking:
 
     def _is_cited(self, node: Traced, evidence: str | None) -> bool:
         """Whether an item of the entry's evidence is one that another change cites."""
-        child = node.value.get(evidence) if evidence is not None else None
-        if child is None:
-            return False
-        kept = [item for item, nodes in items_of(child) if not self._is_withdrawn(item, nodes, child)]
-        return any(cited(item) in self.cited for item in kept)
+        return any(cited(item) in self.cited for item in self._left(node.value.get(evidence)))
 
     def _statement(self, node: Traced, rule: SectionUpkeep) -> Any:
         """Return what remains of a statement: it rests on the items of its evidence, which the gate moves with them.
@@ -196,12 +192,11 @@ class _Taking:
         An item that is not of the source counts if another change cites it: the source may have written any.
         """
         child = node.value.get(rule.evidence_field)
-        items = [] if child is None else items_of(child)
-        kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
+        items, kept = items_of(child), self._left(child)
         if self.reach.takes_all(node) and not self.reach.is_stated(node, _kept(rule)):
             taken_over = self.joined.get((rule.place, _id(node, rule)), frozenset())
             kept = [item for item in kept if cited(item) in self.cited - taken_over]
-            return {**node.plain(), rule.evidence_field: joined(kept)} if kept else self._earlier(node)
+            return {**node.plain(), rule.evidence_field: evidence_with(kept)} if kept else self._earlier(node)
         had = observations_of(node.plain(), rule)
         is_of_source = all(cited(item) in self.withdrawn for item, _ in items)
         is_said_alone = all(one.item is not None for one in had) and not self._is_completed(node, rule)
@@ -259,11 +254,16 @@ class _Taking:
 
     def _evidence(self, node: Traced) -> Any:
         """Return the evidence without the items of the source; an item goes as a whole."""
-        items = items_of(node)
-        kept = [item for item, nodes in items if not self._is_withdrawn(item, nodes, node)]
-        if len(kept) == len(items):
+        kept = self._left(node)
+        if len(kept) == len(items_of(node)):
             return node.plain()
-        return joined(kept) if kept else GONE
+        return evidence_with(kept) if kept else GONE
+
+    def _left(self, evidence: Traced | None) -> list[Json]:
+        """Return the items of evidence that are not of the source."""
+        if evidence is None:
+            return []
+        return [item for item, nodes in items_of(evidence) if not self._is_withdrawn(item, nodes, evidence)]
 
     def _is_withdrawn(self, item: Json, nodes: Sequence[Traced], evidence: Traced) -> bool:
         """An item that an actor wrote names no actor: it goes by where it comes from, unless it was there before."""
@@ -314,8 +314,7 @@ class _Taking:
         a retraction has changed, is written again.
         """
         target, child = node.value["target"], node.value.get(PROPOSAL_EVIDENCE)
-        items = [] if child is None else items_of(child)
-        kept = [item for item, nodes in items if child and not self._is_withdrawn(item, nodes, child)]
+        items, kept = items_of(child), self._left(child)
         said = [origin for origin in target.sources() if origin.states]
         is_of_source = any(map(self.reach.withdraws, said)) and all(map(self.reach.is_void, said))
         if is_of_source:
@@ -325,7 +324,7 @@ class _Taking:
         made = node.plain()
         entry, evidence = target.value["value"], target.value["value"].value.get(rule.evidence_field)
         if kept:
-            made[PROPOSAL_EVIDENCE] = joined(kept)
+            made[PROPOSAL_EVIDENCE] = evidence_with(kept)
         if evidence is not None:
             remains = self._evidence(evidence)
             value = {name: one for name, one in entry.plain().items() if name != rule.evidence_field}

@@ -8,6 +8,7 @@ from typing import Any
 from memnet.domain.core.errors import HistoryCorrupt, MalformedRequest
 from memnet.domain.core.json_types import known_members
 from memnet.domain.core.scope import Json
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.documents.entry import ALSO
 from memnet.domain.replay.replay import Replay
 
@@ -137,9 +138,7 @@ def _in(part: Mapping[str, Json], conversation_id: str | None, snapshot_id: str 
 
 def load_source(members: Mapping[str, Any]) -> Source:
     """Read what `Source.members` returned. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored source cannot be read.")):
         ids = members.get("message_ids")
         given = {**members, "kind": SourceKind(members["kind"]), "message_ids": None if ids is None else tuple(ids)}
         return Source(**given)
-    except (ValueError, KeyError, TypeError) as error:
-        raise HistoryCorrupt("The stored source cannot be read.") from error

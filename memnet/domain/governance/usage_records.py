@@ -3,6 +3,7 @@
 import orjson
 
 from memnet.domain.core.errors import HistoryCorrupt
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.recall import entry_uses
 from memnet.domain.recall.entry_uses import EntryUses
 from memnet.domain.replay import usage
@@ -11,10 +12,8 @@ from memnet.domain.replay.usage import Usage
 
 def load_usage(data: bytes) -> Usage | EntryUses:
     """Read a stored record, or an exported line. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored usage cannot be read.")):
         is_of_entries = "documents" in orjson.loads(data)
-    except (ValueError, TypeError) as error:
-        raise HistoryCorrupt("The stored usage cannot be read.") from error
     return entry_uses.load(data) if is_of_entries else usage.load(data)
 
 

@@ -18,6 +18,7 @@ from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
 from memnet.domain.core.json_types import members_of, present
 from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.governance.source import Source, load_source
 from memnet.domain.replay.replay import PatchStatus, Replay
@@ -61,10 +62,8 @@ class PlannedItem:
 
 def load_item(members: dict[str, Any]) -> PlannedItem:
     """Read what `PlannedItem.members` returned. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored plan cannot be read.")):
         return PlannedItem(WithdrawnKind(members["kind"]), members["name"], Fate(members["fate"]))
-    except (ValueError, KeyError, TypeError) as error:
-        raise HistoryCorrupt("The stored plan cannot be read.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +148,9 @@ def _event_evidence(event: Json) -> Json:
 
 def load_closed(data: bytes) -> ClosedSources:
     """Read what `ClosedSources.dump` wrote. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored sources cannot be read.")):
         rows = orjson.loads(data)["sources"]
         return ClosedSources(tuple(Withdrawal(row["retraction_id"], load_source(row["source"])) for row in rows))
-    except (ValueError, KeyError, TypeError) as error:
-        raise HistoryCorrupt("The stored sources cannot be read.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +170,10 @@ class WithdrawnCopy:
 
 def load_copy(key: ItemKey, data: bytes) -> WithdrawnCopy:
     """Read what `WithdrawnCopy.dump` wrote. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored copy cannot be read.")):
         members = orjson.loads(data)
         rule = Kind(members["rule"])
         return WithdrawnCopy(key, rule, members["since"], members.get("profile_id"), members["sealed"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise HistoryCorrupt("The stored copy cannot be read.") from error
 
 
 def register_key(scope: UserScope) -> ItemKey:

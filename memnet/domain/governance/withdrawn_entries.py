@@ -6,13 +6,26 @@ from typing import Any
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.evidence import POINTERS, Evidence
 from memnet.domain.core.scope import Json
-from memnet.domain.documents.entry import ALSO
+from memnet.domain.documents.entry import ALSO, evidence_with
 from memnet.domain.events.event import MAX_DIGEST, Event
+from memnet.domain.events.kept_entries import ENTRIES, whole_entries
 from memnet.domain.governance.source import Source, parts_of
+from memnet.domain.governance.withdrawn import Fate
 
-ENTRIES = "entries"
 ID_CHARS = 40
 _NAMES = frozenset({*POINTERS, "replay_id", "extraction"})
+
+
+def fate_of_event(event: Event, source: Source) -> Fate | None:
+    """Return what happens to an event when a source is taken back; None: nothing, it does not rest on it."""
+    if event.event_id == source.event_id or source.acted(event.service_id, event.timestamp):
+        return Fate.REMOVE
+    if source.cites({**event.evidence_members, "snapshot_uri": event.snapshot_uri}):
+        return Fate.REMOVE
+    left = strip_entries(whole_entries(event), source)
+    if left is None:
+        return None
+    return Fate.STRIP if left else Fate.REMOVE
 
 
 def strip_entries(entries: Sequence[Json], source: Source) -> list[Json] | None:
@@ -36,7 +49,7 @@ def _stripped(entry: Json, source: Source) -> Json:
         kept = [part for part in parts if part and not source.cites(part)]
         if not kept:
             return None
-        changed[name] = kept[0] if len(kept) == 1 else {**kept[0], ALSO: kept[1:]}
+        changed[name] = evidence_with(kept)
     return {**entry, **changed}
 
 
@@ -49,7 +62,7 @@ def with_entries(event: Event, entries: Sequence[Json], texts: Sequence[str]) ->
 
     Its id follows from the replaced event and the entries, and begins as that of the replaced one.
     """
-    evidence = {**(event.evidence.members() if event.evidence else {}), ENTRIES: list(entries)}
+    evidence = {**event.evidence_members, ENTRIES: list(entries)}
     kind = event.event_id.rpartition("-")[0]
     return event.model_copy(
         update={

@@ -14,6 +14,7 @@ from memnet.domain.catalog.path_policy import ROOT, lies_within
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.json_patch import Pointer, pointer, pointer_text
+from memnet.domain.core.json_types import text_member
 from memnet.domain.core.scope import Actor, Json
 from memnet.domain.documents.entry import confidence_of, entries_at, evidence_of, importance_of, is_open, rule_of
 from memnet.domain.history.origin import Origin, Traced, traced
@@ -112,7 +113,7 @@ def _statement_rules(covering: Sequence[WriteRules]) -> Mapping[Pointer, Section
     """Return the rules of the sections of statements, of the first binding that has one."""
     found: dict[Pointer, SectionUpkeep] = {}
     for rules in covering:
-        for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ()):
+        for rule in rules.section_rules:
             if rule.statements is not None:
                 found.setdefault(rule.place, rule)
     return found
@@ -132,9 +133,8 @@ def _places(node: Traced, place: Pointer, declared: Sequence[Pointer]) -> Iterat
 
 def _declared(rules: WriteRules) -> list[Pointer]:
     """Return the sections that a profile names for a binding."""
-    profile, binding_id = rules.profile, rules.binding.binding_id
-    named = [*profile.durable.get(binding_id, ()), *profile.upkept_sections(binding_id)]
-    return [*named, *map(pointer, profile.guidance_sections.get(binding_id, ()))]
+    guidance = rules.profile.guidance_sections.get(rules.binding.binding_id, ())
+    return [*rules.durable, *rules.upkept, *map(pointer, guidance)]
 
 
 def _is_above(place: Pointer, section: Pointer) -> bool:
@@ -143,16 +143,14 @@ def _is_above(place: Pointer, section: Pointer) -> bool:
 
 def _rules_for(place: Pointer, covering: Sequence[WriteRules], actor: Actor) -> tuple[WriteRules | None, bool]:
     for rules in covering:
-        writable = rules.profile.writable.get(rules.binding.binding_id, ())
         is_open = rules.binding.write_mode != "read_only" and rules.profile.admits(actor.principal)
-        if is_open and any(lies_within(place, one) for one in writable):
+        if is_open and any(lies_within(place, one) for one in rules.writable):
             return rules, True
     return (covering[0] if covering else None), False
 
 
 def _said(node: Traced, value: Json, place: Pointer, rules: WriteRules | None, *, is_writable: bool = False) -> Said:
-    upkeep = () if rules is None else rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    rule = rule_of(place[:-1], upkeep)
+    rule = rule_of(place[:-1], () if rules is None else rules.section_rules)
     in_array = place[-1].isdecimal() and len(place) > 1
     has_text = isinstance(value, dict) and isinstance(value.get(rule.text_field), str)
     # The sentence counts: a later source or verification does not change who said it.
@@ -171,17 +169,12 @@ def _said(node: Traced, value: Json, place: Pointer, rules: WriteRules | None, *
         is_writable=is_writable,
         confidence=origin.confidence if known is None else known,
         importance=importance_of(value, rule),
-        last_verified_at=_time(value, rule.verified_field),
-        expires_at=_time(value, rule.expires_field),
+        last_verified_at=text_member(value, rule.verified_field),
+        expires_at=text_member(value, rule.expires_field),
         evidence=value[rule.evidence_field] if own else origin.evidence,
         members=_members(value, rule) if has_text else None,
         origin=origin,
     )
-
-
-def _time(value: Json, name: str | None) -> str | None:
-    found = value.get(name) if isinstance(value, dict) and name is not None else None
-    return found if isinstance(found, str) else None
 
 
 def _members(value: Json, rule: SectionUpkeep) -> Mapping[str, str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memnet.domain.catalog.rules import SectionUpkeep
+from memnet.domain.core.json_types import text_member
 from memnet.domain.core.scope import Json
 
 
@@ -33,7 +34,7 @@ NO_STATEMENT = Validity()
 
 def entry_id(value: Json, rule: SectionUpkeep) -> str | None:
     """Return the id of an entry, if it has one."""
-    return _text(value, rule.id_field)
+    return text_member(value, rule.id_field)
 
 
 def validities(entries: Sequence[Json], rule: SectionUpkeep) -> Sequence[Validity]:
@@ -48,21 +49,21 @@ def validities(entries: Sequence[Json], rule: SectionUpkeep) -> Sequence[Validit
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     for entry in entries:
-        own, replaced = entry_id(entry, rule), _text(entry, told.replaces_field)
+        own, replaced = entry_id(entry, rule), text_member(entry, told.replaces_field)
         if own is not None and replaced is not None:
             before[own] = replaced
             after.setdefault(replaced, own)
     for entry in entries:
-        own, successor = entry_id(entry, rule), _text(entry, told.replaced_field)
+        own, successor = entry_id(entry, rule), text_member(entry, told.replaced_field)
         if own is not None and successor is not None:
             after[own] = successor
             before.setdefault(successor, own)
     return [
         Validity(
-            valid_from=_text(entry, told.from_field),
-            valid_until=_text(entry, told.until_field),
-            replaces=_text(entry, told.replaces_field),
-            replaced_by=_text(entry, told.replaced_field),
+            valid_from=text_member(entry, told.from_field),
+            valid_until=text_member(entry, told.until_field),
+            replaces=text_member(entry, told.replaces_field),
+            replaced_by=text_member(entry, told.replaced_field),
             chain=_chain(entry_id(entry, rule), before, after),
         )
         for entry in entries
@@ -86,8 +87,3 @@ def _walk(own: str, steps: Mapping[str, str], seen: set[str]) -> list[str]:
         found.append(here)
         here = steps.get(here)
     return found
-
-
-def _text(value: Json, name: str) -> str | None:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None

@@ -11,6 +11,7 @@ from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.catalog.statement_rules import Statements
 from memnet.domain.core.errors import InvalidIdentifier
 from memnet.domain.core.json_patch import pointer, pointer_text
+from memnet.domain.core.json_types import text_member
 from memnet.domain.core.scope import Actor, DocumentKey, ETag, Json
 from memnet.domain.documents.claim import claim_of
 from memnet.domain.documents.entry import evidence_of, is_expired, rule_of
@@ -30,10 +31,10 @@ def entries_of_document(
     key: DocumentKey, etag: ETag, content: Json, rules: WriteRules, actor: Actor
 ) -> list[Candidate]:
     """Return the entries of a document, of every state, in the order of the document."""
-    pending = rules.profile.pending_sections.get(rules.binding.binding_id)
-    said = entries_of(traced(content, _UNKNOWN), [rules], [] if pending is None else [pending], actor)
+    pending = [] if rules.pending_section is None else [rules.pending_section]
+    said = entries_of(traced(content, _UNKNOWN), [rules], pending, actor)
     return [
-        replace(_candidate(one, key, etag, rules), is_outdated=is_outdated(one.value, content, _upkeep(rules)))
+        replace(_candidate(one, key, etag, rules), is_outdated=is_outdated(one.value, content, rules.section_rules))
         for one in said
     ]
 
@@ -41,8 +42,7 @@ def entries_of_document(
 def entries_of_events(events: Sequence[Event], key: DocumentKey, section: str, rules: WriteRules) -> list[Candidate]:
     """Return the closed statements that upkeep moved from a section to an event, given with the event's other parts."""
     first = events[0]
-    origin = first.evidence.members() if first.evidence else {}
-    etag = ETag(str(origin.get("etag", "")))
+    etag = ETag(str(first.evidence_members.get("etag", "")))
     found = closed_entries(entries_in(events), section, [rules], first.timestamp)
     return [
         replace(_candidate(said, key, etag, rules), key=f"event/{first.event_id}/{number}", event_id=first.event_id)
@@ -52,7 +52,7 @@ def entries_of_events(events: Sequence[Event], key: DocumentKey, section: str, r
 
 def unexpired(found: Sequence[Candidate], rules: WriteRules, now: datetime) -> Sequence[Candidate]:
     """Return the entries that have not expired by `now`."""
-    ending = [rule for rule in _upkeep(rules) if rule.expires_field is not None]
+    ending = [rule for rule in rules.section_rules if rule.expires_field is not None]
     if not ending:
         return found
     places = {rule.section: rule for rule in ending}
@@ -67,7 +67,7 @@ def unexpired(found: Sequence[Candidate], rules: WriteRules, now: datetime) -> S
 
 def _candidate(said: Said, key: DocumentKey, etag: ETag, rules: WriteRules) -> Candidate:
     section = said.place[:-1] if said.place[-1].isdecimal() else said.place
-    rule = rule_of(section, _upkeep(rules))
+    rule = rule_of(section, rules.section_rules)
     place = EntryPlace(
         binding_id=rules.binding.binding_id,
         namespace=key.namespace,
@@ -87,9 +87,9 @@ def _candidate(said: Said, key: DocumentKey, etag: ETag, rules: WriteRules) -> C
         state=said.state,
         validity=said.validity,
         value=said.value,
-        subject=None if rule.statements is None else _text(said.value, rule.statements.about[0]),
+        subject=None if rule.statements is None else text_member(said.value, rule.statements.about[0]),
         attributes=() if rule.statements is None else _each(said.value, _attributes(rule.statements)),
-        stated=None if rule.statements is None else _text(said.value, rule.statements.value_field),
+        stated=None if rule.statements is None else text_member(said.value, rule.statements.value_field),
         claim=claim_of(said.value, rule),
         entities=_texts(said.value, _ENTITIES),
         confidence=said.confidence,
@@ -108,9 +108,9 @@ def _source(value: Json, rule: SectionUpkeep, key: DocumentKey) -> Mapping[str, 
     """Return the conversation and the messages that the entry cites first, and `also` the others."""
     cited = []
     for item in evidence_of(value, rule):
-        conversation_id, messages = _text(item, "conversation_id"), _texts(item, "message_ids")
+        conversation_id, messages = text_member(item, "conversation_id"), _texts(item, "message_ids")
         if conversation_id is not None and messages:
-            uri = _text(item, "snapshot_uri") or _uri(key, conversation_id, _text(item, "snapshot_id"))
+            uri = text_member(item, "snapshot_uri") or _uri(key, conversation_id, text_member(item, "snapshot_id"))
             cited.append({"conversation_id": conversation_id, "message_ids": messages, "snapshot_uri": uri})
     return {**cited[0], "also": cited[1:]} if cited else {}
 
@@ -122,17 +122,8 @@ def _uri(key: DocumentKey, conversation_id: str, snapshot_id: str | None) -> str
         return None
 
 
-def _upkeep(rules: WriteRules) -> tuple[SectionUpkeep, ...]:
-    return rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-
-
-def _text(value: Json, name: str) -> str | None:
-    found = value.get(name) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None
-
-
 def _each(value: Json, names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(found for name in names if (found := _text(value, name)) is not None)
+    return tuple(found for name in names if (found := text_member(value, name)) is not None)
 
 
 def _texts(value: Json, name: str) -> tuple[str, ...]:

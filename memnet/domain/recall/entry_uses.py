@@ -12,8 +12,9 @@ from typing import Any, Final
 import orjson
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier, MalformedRequest
+from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import DocumentKey, UserScope
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 
@@ -115,7 +116,7 @@ def dump(uses: EntryUses) -> bytes:
 
 def load(data: bytes) -> EntryUses:
     """Read the stored form. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored uses of entries cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members["tenant_id"], members["user_id"])
         counted = {
@@ -127,8 +128,6 @@ def load(data: bytes) -> EntryUses:
         }
         writes = tuple(map(str, members["writes"]))
         return EntryUses(scope, members["updated_at"], counted, int(members["sequence"]), writes)
-    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier, MalformedRequest) as error:
-        raise HistoryCorrupt("The stored uses of entries cannot be read.") from error
 
 
 def _newest(counted: Counted) -> Counted:

@@ -5,12 +5,11 @@ candidates that were shown, can come of an answer.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from memnet.domain.core.canonical_json import parse
-from memnet.domain.core.errors import MalformedRequest
+from memnet.domain.core.model_output import read_as
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import strip_invisible
 from memnet.domain.recall.candidate import Candidate
@@ -61,7 +60,7 @@ def compose_candidates(text: str, candidates: Sequence[Candidate]) -> str:
 
 def read_queries(output: str, asked: str, most: int) -> list[str] | None:
     """Return up to `most` queries, each once and on one line, without the question itself; None: unusable output."""
-    found = _read(output, _Queries)
+    found = read_as(_Queries, output, MAX_OUTPUT)
     if found is None:
         return None
     queries = [strip_invisible(query) for query in found.queries]
@@ -70,16 +69,7 @@ def read_queries(output: str, asked: str, most: int) -> list[str] | None:
 
 def read_order(output: str, candidates: Sequence[Candidate]) -> list[str] | None:
     """Return the keys of the numbered candidates that were shown, each once; None: unusable output."""
-    found = _read(output, _Order)
+    found = read_as(_Order, output, MAX_OUTPUT)
     if found is None:
         return None
     return [candidates[number - 1].key for number in dict.fromkeys(found.order) if 0 < number <= len(candidates)]
-
-
-def _read(output: str, model: type[Any]) -> Any:
-    if len(output) > MAX_OUTPUT:
-        return None
-    try:
-        return model.model_validate(parse(output.encode()))
-    except (MalformedRequest, UnicodeEncodeError, ValidationError):
-        return None

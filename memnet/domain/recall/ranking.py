@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from memnet.domain.catalog.recall_rules import Known, Recent, Relevant
 from memnet.domain.recall.candidate import Candidate
 
 
@@ -63,6 +64,10 @@ class Ranking:
         gone = [LeftOut(s.candidate, reason, s.score) for s in self.ranked if s.candidate.key not in kept]
         left = [one for one in self.left_out if one.candidate.key not in kept]
         return replace(self, ranked=tuple(ranked), left_out=(*left, *gone))
+
+    def with_group(self, rule: Known | Relevant | Recent, items: Sequence[Scored]) -> "Ranking":
+        """Return the ranking with one more group, the last one to be written."""
+        return replace(self, groups=(*self.groups, Group(rule.stage, rule.heading, rule.share, items)))
 
 
 def best_first(scored: Iterable[Scored]) -> list[Scored]:

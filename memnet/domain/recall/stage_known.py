@@ -1,12 +1,10 @@
 """The stage `known`: write what is known for sure, whatever was asked."""
 
-from dataclasses import replace
-
 from memnet.domain.catalog.recall_rules import Known
 from memnet.domain.history.statements import EntryState
 from memnet.domain.recall.candidate import Candidate, CandidateKind, Question
 from memnet.domain.recall.importance import live_importance, moment
-from memnet.domain.recall.ranking import Group, Ranking, Scored, best_first
+from memnet.domain.recall.ranking import Ranking, Scored, best_first
 
 
 def known(rule: Known, ranking: Ranking, question: Question, _rankers: object) -> Ranking:
@@ -17,8 +15,7 @@ def known(rule: Known, ranking: Ranking, question: Question, _rankers: object) -
         for one, confidence in sure
         if confidence is not None and confidence >= rule.least_confidence
     ]
-    group = Group(rule.stage, rule.heading, rule.share, best_first(found)[: rule.most])
-    return replace(ranking, groups=(*ranking.groups, group))
+    return ranking.with_group(rule, best_first(found)[: rule.most])
 
 
 def _is_known(candidate: Candidate) -> bool:

@@ -1,10 +1,8 @@
 """The stage `recent`: write the end of the conversation."""
 
-from dataclasses import replace
-
 from memnet.domain.catalog.recall_rules import Recent
 from memnet.domain.recall.candidate import Candidate, CandidateKind, Question
-from memnet.domain.recall.ranking import Group, Ranking, Scored
+from memnet.domain.recall.ranking import Ranking, Scored
 
 BEGINS_A_TURN = "user"
 """The role with whose message a turn begins. What follows it answers it."""
@@ -14,8 +12,7 @@ def recent(rule: Recent, ranking: Ranking, question: Question, _rankers: object)
     """Add the group of the last `turns` turns of the conversation, the newest message first."""
     scores = {one.candidate.key: one for one in ranking.ranked}
     found = [scores.get(one.key, Scored(one, 0.0)) for one in _last(ranking, question, rule.turns)]
-    group = Group(rule.stage, rule.heading, rule.share, found)
-    return replace(ranking, groups=(*ranking.groups, group))
+    return ranking.with_group(rule, found)
 
 
 def _last(ranking: Ranking, question: Question, turns: int) -> list[Candidate]:

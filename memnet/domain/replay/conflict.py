@@ -9,11 +9,12 @@ from typing import Any
 import orjson
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt
 from memnet.domain.core.evidence import EvidenceMembers
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.json_types import known_members, members_of
 from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.replay.proposal import ConflictDetails, Proposal, Request, load_proposal
@@ -205,19 +206,17 @@ def dump(conflict: Conflict) -> bytes:
 
 def load(data: bytes) -> Conflict:
     """Read the stored form. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored conflict cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members.pop("tenant_id"), members.pop("user_id"))
         status = ConflictStatus(members.pop("status"))
         decisions = tuple(Decision(**{**row, "asked": Asked(row["asked"])}) for row in members.pop("decisions"))
         return Conflict(scope=scope, status=status, decisions=decisions, **members)
-    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier) as error:
-        raise HistoryCorrupt("The stored conflict cannot be read.") from error
 
 
 def load_versions(scope: UserScope, data: bytes) -> Versions:
     """Read what `Versions.dump` wrote. Raises DecryptionFailed."""
-    try:
+    with Reading(DecryptionFailed()):
         members = orjson.loads(data)
         base = members["proposal"].pop("base")
         request = members["request"]
@@ -226,5 +225,3 @@ def load_versions(scope: UserScope, data: bytes) -> Versions:
             ConflictDetails(**members["details"]),
             None if request is None else Request(**request),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier) as error:
-        raise DecryptionFailed() from error

@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.catalog.statement_rules import Statements
-from memnet.domain.core.canonical_json import parse
-from memnet.domain.core.errors import MalformedRequest
 from memnet.domain.core.json_patch import Op, pointer
 from memnet.domain.core.json_types import known_members
+from memnet.domain.core.model_output import read_as
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text, traces
-from memnet.domain.documents.entry import entries_at, is_open
+from memnet.domain.documents.entry import open_entries
 from memnet.domain.replay.extraction import ProposedPatch, SourceDocument
 from memnet.domain.replay.prompt_input import quoted_line
 
@@ -107,7 +106,7 @@ def find_candidates(
             rule = rules.get(place[1:-1])
             if rule is None or rule.statements is None or op["op"] != "add" or not isinstance(op["value"], dict):
                 continue
-            entries = [one for one in entries_at(content, rule.section) if isinstance(one, dict) and is_open(one, rule)]
+            entries = [one for _, one in open_entries(content, rule)]
             about = _about(op["value"], rule.statements)
             if any(_about(entry, rule.statements) == about for entry in entries):
                 continue
@@ -214,7 +213,7 @@ class _Output(_Part):
 
 def is_output(text: str) -> bool:
     """Return whether `read_output` can read the text."""
-    return _read(text) is not None
+    return read_as(_Output, text, MAX_OUTPUT) is not None
 
 
 def read_output(text: str, candidates: Sequence[Candidate]) -> tuple[dict[int, Judgement], int]:
@@ -223,7 +222,7 @@ def read_output(text: str, candidates: Sequence[Candidate]) -> tuple[dict[int, J
     An answer is ignored if its candidate does not exist or has one already, or if it takes an entry that was not shown
     with the candidate.
     """
-    output = _read(text)
+    output = read_as(_Output, text, MAX_OUTPUT)
     judgements: dict[int, Judgement] = {}
     ignored = 0
     for answer in () if output is None else output.answers:
@@ -238,15 +237,6 @@ def read_output(text: str, candidates: Sequence[Candidate]) -> tuple[dict[int, J
             continue
         judgements[position] = Judgement(answer.verdict, answer.entry_id if takes else None)
     return judgements, ignored
-
-
-def _read(text: str) -> _Output | None:
-    if len(text) > MAX_OUTPUT:
-        return None
-    try:
-        return _Output.model_validate(parse(text.encode()))
-    except (MalformedRequest, UnicodeEncodeError, ValidationError):
-        return None
 
 
 def align(

@@ -11,10 +11,11 @@ import orjson
 from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.claimant import claimant_digest
 from memnet.domain.core.error_code import ErrorCode
-from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.documents.commands import Settled
@@ -314,15 +315,13 @@ def dump(replay: Replay) -> bytes:
 
 def load(data: bytes) -> Replay:
     """Read the stored form. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored replay cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members.pop("tenant_id"), members.pop("user_id"))
         status = ReplayStatus(members.pop("status"))
         patches = tuple(_result(row) for row in members.pop("patches"))
         covers = tuple(members.pop("covers"))
         return Replay(scope=scope, status=status, patches=patches, covers=covers, **members)
-    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier) as error:
-        raise HistoryCorrupt("The stored replay cannot be read.") from error
 
 
 def _result(row: dict[str, Any]) -> PatchResult:

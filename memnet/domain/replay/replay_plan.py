@@ -8,10 +8,11 @@ import orjson
 
 from memnet.domain.catalog.rules import SectionUpkeep, takes_claimants
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import DecryptionFailed, InvalidIdentifier
+from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.evidence import MAX_EVIDENCE_BYTES, EvidenceMembers
 from memnet.domain.core.json_types import members_of, present
 from memnet.domain.core.scope import RESERVED, Json, UserScope
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.documents.rebase import Rebased, rebase
 from memnet.domain.events.event import MAX_DIGEST, MAX_WORDS
 from memnet.domain.replay.extraction import Digest, Extraction, ProposedPatch, SourceDocument
@@ -80,12 +81,10 @@ class ReplayPlan:
 
 def load(scope: UserScope, data: bytes) -> ReplayPlan:
     """Read what `ReplayPlan.dump` wrote. Raises DecryptionFailed."""
-    try:
+    with Reading(DecryptionFailed()):
         members = orjson.loads(data)
         patches = tuple(_patch(scope, row, members["bases"]) for row in members["patches"])
         return ReplayPlan(members["event"], patches, tuple(members["said"]))
-    except (ValueError, KeyError, TypeError, InvalidIdentifier) as error:
-        raise DecryptionFailed() from error
 
 
 def make_plan(

@@ -16,6 +16,7 @@ from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import UserScope
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.terms import Terms
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKey
@@ -212,10 +213,8 @@ def newest_of_each(turns: Iterable[SearchableTurn]) -> list[SearchableTurn]:
 
 def load_turn(data: bytes, place: TurnPlace) -> SearchableTurn:
     """Read the payload that `SearchableTurn.payload` wrote for this place. Raises DecryptionFailed."""
-    try:
+    with Reading(DecryptionFailed()):
         members = orjson.loads(data)
         snapshot = _snapshot_at(place.scope, members.pop("snapshot_uri"))
         vector = members.pop("vector", None)
         return SearchableTurn(snapshot=snapshot, **members, vector=None if vector is None else expand(vector))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DecryptionFailed() from error

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.access_record import AccessRecord, access_record
@@ -15,6 +15,7 @@ from memnet.domain.core.claimant import CODE_PATTERN
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import SEGMENT, Actor, UserScope, check_identifier
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.events.event import Time, Word
 
@@ -155,15 +156,13 @@ def take(
 
 def load(scope: UserScope, data: bytes) -> Snapshot:
     """Read the plaintext that `Snapshot.dump` wrote. Raises DecryptionFailed."""
-    try:
+    with Reading(DecryptionFailed()):
         members = orjson.loads(data)
         messages = [Message.model_validate(message) for message in members.pop("messages")]
         members["topic"] = _TOPIC.validate_python(members["topic"], strict=True)
         members["claimed_by"] = _CODE.validate_python(members["claimed_by"], strict=True)
         members["metadata"] = _METADATA.validate_python(members["metadata"], strict=True)
         return Snapshot(scope=scope, messages=messages, **members)
-    except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
-        raise DecryptionFailed() from error
 
 
 def access_of(snapshot: Snapshot, actor: Actor, now: datetime, unique: str) -> AccessRecord:

@@ -11,8 +11,9 @@ from typing import Any, Final
 import orjson
 
 from memnet.domain.core.canonical_json import canonical
-from memnet.domain.core.errors import HistoryCorrupt, InvalidIdentifier
+from memnet.domain.core.errors import HistoryCorrupt
 from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind
 
@@ -96,11 +97,9 @@ def dump_recent(recent: Recent) -> bytes:
 
 def load_recent(data: bytes) -> Recent:
     """Read what `dump_recent` wrote. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored usage cannot be read.")):
         members = orjson.loads(data)
         return Recent([str(one) for one in members["recent"]], [str(one) for one in members["joined"]])
-    except (ValueError, KeyError, TypeError) as error:
-        raise HistoryCorrupt("The stored usage cannot be read.") from error
 
 
 def dump(usage: Usage) -> bytes:
@@ -110,7 +109,7 @@ def dump(usage: Usage) -> bytes:
 
 def load(data: bytes) -> Usage:
     """Read the stored form. Raises HistoryCorrupt."""
-    try:
+    with Reading(HistoryCorrupt("The stored usage cannot be read.")):
         members = orjson.loads(data)
         scope = UserScope(members["tenant_id"], members["user_id"])
         days = {
@@ -118,5 +117,3 @@ def load(data: bytes) -> Usage:
             for day, counted in members["days"].items()
         }
         return Usage(scope, members["updated_at"], days, members["sealed"])
-    except (ValueError, KeyError, TypeError, AttributeError, InvalidIdentifier) as error:
-        raise HistoryCorrupt("The stored usage cannot be read.") from error

@@ -9,6 +9,7 @@ from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.json_types import members_of
 from memnet.domain.core.scope import SEGMENT, UserScope
+from memnet.domain.core.stored_form import Reading
 from memnet.domain.core.user_item import ItemKey, ItemKind
 from memnet.domain.sealing.sealing import WrappedKey, from_base64, to_base64
 
@@ -52,11 +53,9 @@ def dump(data_keys: DataKeys) -> bytes:
 
 def load(data: bytes) -> DataKeys:
     """Read what `dump` wrote, and nothing else. Raises DecryptionFailed."""
-    try:
+    with Reading(DecryptionFailed()):
         rows = orjson.loads(data)["data_keys"]
         found = DataKeys([_wrapped(**row) for row in rows])
-    except (ValueError, KeyError, TypeError) as error:
-        raise DecryptionFailed() from error
     if not found.keys or dump(found) != data:
         raise DecryptionFailed()
     return found

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from memnet.domain.core.canonical_json import canonical, sha256_hex
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import Json, UserScope
+from memnet.domain.core.stored_form import Reading
 
 VERSION = 1
 KEY_BYTES = 32
@@ -158,11 +159,9 @@ def _dump(key_id: str, nonce: bytes, ciphertext: bytes) -> bytes:
 
 def _load(data: bytes) -> tuple[str, bytes, bytes]:
     """The parts. Only the one form that `_dump` writes is read, so that no bit is outside of what is checked."""
-    try:
+    with Reading(DecryptionFailed()):
         members: Json = orjson.loads(data)
         parts = members["key_id"], from_base64(members["nonce"]), from_base64(members["ciphertext"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise DecryptionFailed() from error
     if not isinstance(parts[0], str) or _dump(*parts) != data:
         raise DecryptionFailed()
     return parts

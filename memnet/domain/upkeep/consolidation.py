@@ -13,7 +13,6 @@ from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.catalog.statement_rules import MERGES
 from memnet.domain.core.canonical_json import canonical, sha256_hex
-from memnet.domain.core.json_patch import pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.documents.absorption import Absorption, absorb
@@ -53,8 +52,7 @@ class Joint:
 
 def consolidating(rules: WriteRules) -> list[SectionUpkeep]:
     """Return the rules of the sections that consolidate."""
-    kept_up = rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    return [rule for rule in kept_up if rule.consolidate is not None and rule.statements is not None]
+    return [rule for rule in rules.section_rules if rule.consolidate is not None and rule.statements is not None]
 
 
 def texts_of_content(content: Json, rules: WriteRules, protected: ProtectedSections) -> list[str]:
@@ -243,11 +241,8 @@ def _propose(
     at: str,
     proposer: str,
 ) -> None:
-    pending = None if editor.pending is None else editor.ensure(editor.pending)
+    pending = editor.pending_room()
     if pending is None:
-        return
-    name, *deeper = pointer(pending.path)
-    if not deeper and len(pending.entries) >= editor.limits.get(name, len(pending.entries) + 1):
         return
     rule, entries = joint.rule, editor.section(joint.section).entries
     was = entries[joint.cluster.stays]

@@ -6,7 +6,6 @@ from memnet.domain.catalog.catalog import ProtectedSections, WriteRules
 from memnet.domain.catalog.path_policy import ROOT
 from memnet.domain.catalog.rules import SectionUpkeep
 from memnet.domain.core.canonical_json import canonical, sha256_hex
-from memnet.domain.core.json_patch import pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.documents.confidence import text_of
@@ -48,7 +47,7 @@ def next_refresh(content: Json, rules: WriteRules, now: datetime) -> datetime | 
     """Return when the next entry of a content expires or becomes stale; None: no entry does."""
     found = [
         at
-        for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
+        for rule in rules.section_rules
         for entry in entries_at(content, rule.section)
         for at in (expires_at(entry, rule), stale_at(entry, rule))
         if at is not None and at > now
@@ -66,14 +65,8 @@ def _downgrade(editor: ContentEditor, rule: SectionUpkeep, now: datetime, propos
 
 
 def _move(editor: ContentEditor, rule: SectionUpkeep, position: int, proposed_at: str, proposer: str) -> bool:
-    pending = None if editor.pending is None else editor.ensure(editor.pending)
-    if pending is None:
-        return False
-    name, *deeper = pointer(pending.path)
-    if not deeper and len(pending.entries) >= editor.limits.get(name, len(pending.entries) + 1):
-        return False
-    entries = editor.section(rule.section).entries
-    if canonical(entries[position]) in editor.protected_entries(rule.section):
+    pending, entries = editor.pending_room(), editor.section(rule.section).entries
+    if pending is None or canonical(entries[position]) in editor.protected_entries(rule.section):
         return False
     entry = entries.pop(position)
     item = _item(editor, rule, entry, proposed_at, proposer)

@@ -89,8 +89,7 @@ def profiles_maintaining(catalog: Catalog, key: DocumentKey) -> list[WriteRules]
     return [
         rules
         for rules in catalog.covering(key)
-        if rules.profile.upkeep_rules.get(rules.binding.binding_id)
-        and not catalog.inherits(rules.profile, rules.binding.binding_id)
+        if rules.section_rules and not catalog.inherits(rules.profile, rules.binding.binding_id)
     ]
 
 
@@ -103,15 +102,13 @@ def find_lost(
     also if it was closed, and names the entry that says it now. A change
     outside of the sections with rules is a loss as well, reported as "".
     """
-    profile, binding_id = rules.profile, rules.binding.binding_id
-    maintained = profile.upkeep_rules.get(binding_id, ())
-    pending = profile.pending_sections.get(binding_id)
-    sections = {rule.section for rule in maintained} | ({pending} if pending else set())
+    pending = rules.pending_section
+    sections = {rule.section for rule in rules.section_rules} | ({pending} if pending else set())
     missing = [] if _without(before, sections) == _without(plan.content, sections) else [""]
     items = [] if pending is None else entries_at(plan.content, pending)
     targets = [item.get("target") for item in items if isinstance(item, dict)]
     waiting = [target.get("value") for target in targets if isinstance(target, dict)]
-    for rule in maintained:
+    for rule in rules.section_rules:
         found = [*entries_at(plan.content, rule.section), *waiting, *saved]
         if protected.is_durable(rule.section) and not _are_among(found, entries_at(before, rule.section), rule):
             missing.append(rule.section)
@@ -162,7 +159,7 @@ def detail_events(
     `evidence.entries`; an entry too long for one event is stored in several parts. The ids of events with closed
     statements begin with CLOSED, so that a listing finds them.
     """
-    found = {rule.section: rule for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ())}
+    found = {rule.section: rule for rule in rules.section_rules}
     filled = rules.binding.value_in(key)
     events = []
     for detail in plan.details:

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from memnet.domain.core.canonical_json import parse
-from memnet.domain.core.errors import MalformedRequest
+from memnet.domain.core.model_output import read_as
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalize, strip_invisible
 from memnet.domain.core.words import plain_words, stem, words
@@ -86,12 +85,12 @@ def compose(joints: Sequence[Joint]) -> tuple[str, int]:
 
 def is_usable(output: str) -> bool:
     """Whether an output can be read."""
-    return _read(output) is not None
+    return read_as(_Answer, output, MAX_OUTPUT) is not None
 
 
 def read_output(output: str, joints: Sequence[Joint]) -> MergedTexts:
     """Return the texts of the numbered joints that were shown, the first one for each."""
-    answer = _read(output)
+    answer = read_as(_Answer, output, MAX_OUTPUT)
     texts: dict[str, str] = {}
     refused = 0
     for one in () if answer is None else answer.joined:
@@ -121,12 +120,3 @@ def is_traced(text: str, joint: Joint) -> bool:
         return False
     marks = [word for word in normalize(joint.stated).split() if not word.isalpha()]
     return all(word in known for word in words(joint.stated)) and all(word in found for word in marks)
-
-
-def _read(output: str) -> _Answer | None:
-    if len(output) > MAX_OUTPUT:
-        return None
-    try:
-        return _Answer.model_validate(parse(output.encode()))
-    except (MalformedRequest, UnicodeEncodeError, ValidationError):
-        return None

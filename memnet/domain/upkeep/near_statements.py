@@ -196,7 +196,7 @@ def _other_members(entry: Entry, rule: SectionUpkeep) -> bytes:
     left_out = {
         *(name for name in statements.about if name != statements.claimed_by_field),
         *kept_members(rule),
-        *(rule.text_field, rule.id_field, rule.confidence_field, rule.evidence_field, rule.verified_field),
+        *rule.usual_fields,
         *(rule.importance_field, statements.value_field),
     }
     return canonical({name: value for name, value in entry.items() if name not in left_out and value is not None})

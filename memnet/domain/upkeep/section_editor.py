@@ -63,10 +63,9 @@ class ContentEditor:
         self.content: Json = orjson.loads(canonical(content))
         self.rules = rules
         self.protected = protected
-        binding_id = rules.binding.binding_id
-        self.maintained = rules.profile.upkeep_rules.get(binding_id, ())
-        self.pending = rules.profile.pending_sections.get(binding_id)
-        self.limits = rules.profile.array_limits(binding_id)
+        self.maintained = rules.section_rules
+        self.pending = rules.pending_section
+        self.limits = rules.profile.array_limits(rules.binding.binding_id)
         self.steps: list[Step] = []
         self.kept_for_space = 0
         self._sections: dict[str, SectionEditor] = {}
@@ -91,6 +90,15 @@ class ContentEditor:
             holder[name] = []
             self._sections[section] = SectionEditor(section, holder[name], [], is_new=True)
         return self.section(section) if isinstance(holder[name], list) else None
+
+    def pending_room(self) -> SectionEditor | None:
+        """Return the pending section, created if it is missing; None if it has no room for one more item."""
+        found = None if self.pending is None else self.ensure(self.pending)
+        if found is None:
+            return None
+        name, *deeper = pointer(found.path)
+        is_full = not deeper and len(found.entries) >= self.limits.get(name, len(found.entries) + 1)
+        return None if is_full else found
 
     def size(self) -> int:
         """Return the characters of the canonical JSON."""

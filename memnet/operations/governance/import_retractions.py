@@ -1,7 +1,5 @@
 """Import retractions with their closed sources, and leave out of an import what rests on a closed source."""
 
-import orjson
-
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.core.user_item import ItemKind
@@ -12,11 +10,11 @@ from memnet.domain.governance.archive_import import ImportOutcome
 from memnet.domain.governance.source import Source
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.domain.governance.withdrawn import ClosedSources, Fate, Withdrawal
+from memnet.domain.governance.withdrawn_entries import fate_of_event
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay.replay_plan import event_id_of
 from memnet.domain.replay.snapshot import Snapshot
-from memnet.operations.governance.withdrawn_items import fate_of_event
 from memnet.operations.replay.closed_sources import close_source
 from memnet.operations.replay.retraction_record import load_retraction
 from memnet.ports import StoreConflict
@@ -56,7 +54,7 @@ async def import_retraction(entry: ArchivedRetraction, service: Service, *, dry_
 async def _sealed(entry: ArchivedRetraction, service: Service) -> bytes:
     if entry.plan is None:
         return retractions.dump(entry.retraction)
-    sealed = orjson.loads(await KeyRing(service.vault).seal(entry.key, entry.plan))
+    sealed = await KeyRing(service.vault).seal_member(entry.key, entry.plan)
     plan = retractions.load_plan(entry.plan)
     kept = entry.retraction.with_plan(sealed, plan.counts(), from_text(entry.retraction.updated_at))
     return retractions.dump(kept)
@@ -82,7 +80,7 @@ def _rests_on(entry: Entry, source: Source) -> bool:
         return False
     if isinstance(entry, StoredEvent):
         is_digest = source.replay_id is not None and entry.event.event_id == event_id_of(source.replay_id)
-        return is_digest or fate_of_event(entry, source) is Fate.REMOVE
+        return is_digest or fate_of_event(entry.event, source) is Fate.REMOVE
     if isinstance(entry, Snapshot):
         ids = {entry.snapshot_id: [one.message_id for one in entry.messages]}
         newest = to_text(from_text(entry.messages[-1].timestamp))

@@ -13,6 +13,7 @@ from typing import TypeVar
 from memnet.domain.catalog.retention_policy import Kind, RetentionPolicy, RetentionReport, Tally, batches
 from memnet.domain.core.errors import DecryptionFailed, HistoryCorrupt, MemnetError, Unavailable, VaultUnavailable
 from memnet.domain.core.job import Job
+from memnet.domain.core.json_types import text_member
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.core.user_item import ItemKey, ItemKind, dated_at
@@ -338,9 +339,7 @@ async def retain_events(run: RetentionRun) -> None:
 
 def _rule(stored: StoredEvent) -> tuple[Kind, str | None]:
     """Return the kind and the profile whose rule applies."""
-    evidence = stored.event.evidence.members() if stored.event.evidence else {}
-    named = evidence.get("profile_id")
-    return Kind.EVENTS, named if isinstance(named, str) else None
+    return Kind.EVENTS, text_member(stored.event.evidence_members, "profile_id")
 
 
 def _counted_from(stored: StoredEvent, row: ListedEvent) -> str:

@@ -26,12 +26,12 @@ from memnet.domain.core.scope import Actor, DocumentKey, Json, UserScope
 from memnet.domain.documents import envelope
 from memnet.domain.documents.commands import IfMatch, PatchDocument, WriteResult
 from memnet.domain.documents.envelope import Envelope
-from memnet.domain.documents.retraction_gate import Known, decide_retraction
+from memnet.domain.documents.retraction_gate import Known, decide_retraction, scalars_of
 from memnet.domain.documents.write_decision import Decision
 from memnet.domain.governance.retraction import DocumentPlan, DocumentRequest, ValueFate, Why
 from memnet.domain.governance.retraction_origins import sources_of
 from memnet.domain.governance.retraction_reach import Reach
-from memnet.domain.governance.retraction_undo import known_values, restore, scalars_of
+from memnet.domain.governance.retraction_undo import known_values, restore
 from memnet.domain.governance.retraction_values import take_back
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.domain.history.origin import Origin, Traced
@@ -254,9 +254,7 @@ def _gate(key: DocumentKey, current: Envelope, known: Known, catalog: Catalog) -
 
 def _sections(key: DocumentKey, catalog: Catalog) -> Sequence[SectionUpkeep]:
     """Return the rules of the document's sections, of all profiles; of one section those with statements, if any."""
-    every = [
-        rule for rules in catalog.covering(key) for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ())
-    ]
+    every = [rule for rules in catalog.covering(key) for rule in rules.section_rules]
     return list({rule.place: rule for rule in sorted(every, key=lambda rule: rule.statements is not None)}.values())
 
 

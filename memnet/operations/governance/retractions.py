@@ -2,9 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-
-import orjson
 
 from memnet.domain.catalog.catalog import Catalog
 from memnet.domain.catalog.rules import STRICTEST
@@ -34,20 +31,16 @@ from memnet.domain.governance.waiting import WaitingKind
 from memnet.operations.governance.legal_holds import check_user_hold
 from memnet.operations.governance.retraction_documents import asks_for_another, find_documents, find_reach
 from memnet.operations.governance.withdrawn_items import find_replays, plan_items
-from memnet.operations.replay.jobs import send_job
-from memnet.operations.replay.retraction_record import (
-    LoadedRetraction,
-    load_retraction,
-    write_plan,
-    write_retraction,
-)
-from memnet.paging import bounded, retry_conflicts
+from memnet.operations.replay.resume_retraction import begin_retraction
+from memnet.operations.replay.retraction_record import load_retraction
+from memnet.paging import bounded
 from memnet.ports import Page, StoreConflict
 from memnet.service import Service
 from memnet.stores import KeyRing
 
 PAGE = 100
 Check = Callable[[Retraction], bool]
+"""Whether there is anything to do. Raises what refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +90,7 @@ async def plan_retraction(
         needs_another=_needs_another(scope, plan, service.catalog),
         request_hash=request_hash,
     )
-    sealed = orjson.loads(await KeyRing(service.vault).seal(planned.key, plan.dump()))
+    sealed = await KeyRing(service.vault).seal_member(planned.key, plan.dump())
     planned = replace(planned, sealed=sealed)
     await service.waiting.mark(scope, WaitingKind.RETRACTION, retraction_id)
     try:
@@ -199,38 +192,13 @@ def _needs_another(scope: UserScope, plan: RetractionPlan, catalog: Catalog) -> 
 
 
 async def _begin(
-    scope: UserScope,
-    retraction_id: str,
-    status: RetractionStatus,
-    check: Check,
-    service: Service,
-    *,
-    actor: Actor,
+    scope: UserScope, retraction_id: str, status: RetractionStatus, check: Check, service: Service, *, actor: Actor
 ) -> Retraction:
-    """Mark the job, write the record, and send the job, in this order. `check` says whether there is anything to do."""
+    async def admit(found: Retraction) -> bool:
+        has_work = check(found)
+        if has_work:
+            await check_user_hold(scope, service)
+        return has_work
+
     job = Job(JobKind.RETRACTION, scope.tenant_id, scope.user_id, retraction_id)
-
-    async def begin() -> tuple[Retraction, bool]:
-        loaded = await load_retraction(job, service)
-        if not check(loaded.retraction):
-            return loaded.retraction, False
-        await check_user_hold(scope, service)
-        await service.marks.mark(job)
-        loaded = await _started(loaded, status, service, actor=actor)
-        return loaded.retraction, True
-
-    retraction, is_begun = await retry_conflicts(partial(begin))
-    if is_begun and not await send_job(job, attempt=retraction.attempts, due=None, queue=service.queue):
-        await service.marks.mark(job)
-    return retraction
-
-
-async def _started(
-    loaded: LoadedRetraction, status: RetractionStatus, service: Service, *, actor: Actor
-) -> LoadedRetraction:
-    found = loaded.retraction
-    started = replace(loaded, retraction=found.begin(status, actor.principal, service.clock.now()))
-    if status is RetractionStatus.UNDOING and found.undone_by is None:
-        documents = tuple(replace(one, is_done=False) for one in loaded.plan.documents)
-        return await write_plan(started, replace(loaded.plan, documents=documents), service)
-    return await write_retraction(started, service)
+    return await begin_retraction(job, status, actor.principal, admit, service)

@@ -1,6 +1,5 @@
 """Take events that rest on a withdrawn source out of the storage and the index, and put them back."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 from memnet.domain.catalog.retention_policy import Kind
@@ -10,11 +9,11 @@ from memnet.domain.core.scope import Json, UserScope
 from memnet.domain.core.timestamps import to_text
 from memnet.domain.events import event as events
 from memnet.domain.events.event import Event, EventKey
+from memnet.domain.events.kept_entries import place_of, whole_entries
 from memnet.domain.governance.withdrawn import Fate, PlannedItem, Withdrawal, WithdrawnKind, copy_key
-from memnet.domain.governance.withdrawn_entries import ENTRIES, strip_entries, with_entries
+from memnet.domain.governance.withdrawn_entries import strip_entries, with_entries
 from memnet.domain.upkeep.maintenance import entry_text
 from memnet.operations.events.write_event import write_event
-from memnet.operations.history.closed_entries import place_of
 from memnet.operations.replay.closed_sources import read_closed_sources
 from memnet.operations.replay.withdrawn_copies import keep_copy, read_copy
 from memnet.ports import StoreConflict
@@ -28,8 +27,8 @@ async def remove_event(scope: UserScope, item: PlannedItem, withdrawal: Withdraw
     data = await service.events.get(key)
     stored = None if data is None else events.load(data)
     if data is not None and stored is not None:
-        evidence = stored.event.evidence.members() if stored.event.evidence else {}
-        named, since = evidence.get("profile_id"), min(stored.event.timestamp, to_text(service.clock.now()))
+        named = stored.event.evidence_members.get("profile_id")
+        since = min(stored.event.timestamp, to_text(service.clock.now()))
         await keep_copy(scope, item, withdrawal, data, service, rule=Kind.EVENTS, since=since, profile_id=named)
         replacement = _replacement(scope, stored.event, withdrawal, service) if item.fate is Fate.STRIP else None
         if replacement is not None:
@@ -43,21 +42,15 @@ async def remove_event(scope: UserScope, item: PlannedItem, withdrawal: Withdraw
 
 def _replacement(scope: UserScope, event: Event, withdrawal: Withdrawal, service: Service) -> Event | None:
     """Return the event that keeps what does not rest on the source; None if nothing is left."""
-    left = strip_entries(entries_of(event), withdrawal.source)
+    left = strip_entries(whole_entries(event), withdrawal.source)
     return with_entries(event, left, [_text(scope, event, entry, service) for entry in left]) if left else None
-
-
-def entries_of(event: Event) -> Sequence[Json]:
-    """Return the whole entries that an event of upkeep holds."""
-    found = (event.evidence.members() if event.evidence else {}).get(ENTRIES)
-    return found if isinstance(found, list) else []
 
 
 def _text(scope: UserScope, event: Event, entry: Json, service: Service) -> str:
     """Return the text of an entry by the rule of its section; its JSON if no profile has one any more."""
     place = place_of(scope, event)
     for rules in service.catalog.covering(place[0]) if place is not None else ():
-        for rule in rules.profile.upkeep_rules.get(rules.binding.binding_id, ()):
+        for rule in rules.section_rules:
             if place is not None and rule.section == place[1]:
                 return entry_text(entry, rule)
     return canonical(entry).decode()

@@ -8,14 +8,12 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import DecryptionFailed
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.user_item import ItemKey, ItemKind
-from memnet.domain.events.event import StoredEvent
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.domain.governance.withdrawn import ClosedSources, Fate, PlannedItem, Withdrawal, WithdrawnKind
-from memnet.domain.governance.withdrawn_entries import strip_entries
+from memnet.domain.governance.withdrawn_entries import fate_of_event
 from memnet.domain.replay import conflict as conflicts
 from memnet.domain.replay import replay as replays
 from memnet.domain.replay import replay_plan
@@ -23,7 +21,6 @@ from memnet.domain.replay.replay import Replay, ReplayStatus
 from memnet.domain.replay.replay_plan import event_id_of
 from memnet.domain.replay.snapshot import Snapshot, conversation_part, replay_id_of, snapshot_key
 from memnet.operations.governance import withdrawn_events, withdrawn_snapshots
-from memnet.operations.governance.withdrawn_events import entries_of
 from memnet.operations.replay import withdrawn_jobs
 from memnet.operations.replay.taking import unseal_snapshot
 from memnet.paging import bounded, pages, rows
@@ -155,7 +152,7 @@ async def _closed(
         if name in whole or replay.status in (ReplayStatus.SUCCEEDED, ReplayStatus.PARTIAL):
             fates[name] = Fate.CLOSE
         elif replay.sealed is not None:
-            plaintext = await KeyRing(service.vault).unseal(replay.key, canonical(replay.sealed))
+            plaintext = await KeyRing(service.vault).unseal_member(replay.key, replay.sealed)
             plan = replay_plan.load(replay.scope, plaintext)
             if sources.strip(replay, plan, service.clock.now())[0] is not replay:
                 fates[name] = Fate.STRIP
@@ -195,23 +192,9 @@ async def _events(scope: UserScope, source: Source, whole: Collection[str], serv
     async for page in pages(partial(service.events.list_of_user, scope), PAGE):
         read = await read_events([row.key for row in page], events=service.events)
         for key, stored in read.items():
-            fate = Fate.REMOVE if key.event_id in written else fate_of_event(stored, source)
+            fate = None if stored is None else fate_of_event(stored.event, source)
+            if key.event_id in written:
+                fate = Fate.REMOVE
             if fate is not None:
                 found.append(PlannedItem(WithdrawnKind.EVENT, key.event_id, fate))
     return found
-
-
-def fate_of_event(stored: StoredEvent | None, source: Source) -> Fate | None:
-    """Return what happens to an event when a source is taken back; None: nothing, it does not rest on it."""
-    if stored is None:
-        return None
-    event = stored.event
-    if event.event_id == source.event_id or source.acted(event.service_id, event.timestamp):
-        return Fate.REMOVE
-    evidence = event.evidence.members() if event.evidence else {}
-    if source.cites({**evidence, "snapshot_uri": event.snapshot_uri}):
-        return Fate.REMOVE
-    left = strip_entries(entries_of(event), source)
-    if left is None:
-        return None
-    return Fate.STRIP if left else Fate.REMOVE

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from memnet.domain.core.errors import InvalidIdentifier
-from memnet.domain.core.scope import Actor, DocumentKey, UserScope
+from memnet.domain.core.scope import Actor, UserScope
 from memnet.domain.events.event import Event, EventKey, StoredEvent
-from memnet.domain.events.kept_entries import CLOSED, entries_in, part_of
+from memnet.domain.events.kept_entries import CLOSED, entries_in, part_of, place_of
 from memnet.domain.history.entries import closed_entries
 from memnet.operations.history.entry_filter import EntryFilter, ListedEntry
 from memnet.ports import Page
@@ -41,15 +40,6 @@ async def read_closed(keys: Sequence[EventKey], service: Service) -> Sequence[Se
         wanted = (EventKey(one.scope, name) for name in _other_parts(one.event))
         groups.append([one.event, *(others[key] for key in wanted if key in others)])
     return groups
-
-
-def place_of(scope: UserScope, event: Event) -> tuple[DocumentKey, str] | None:
-    """Return the document and the section that the statements of an event were in; None if it does not say so."""
-    origin = event.evidence.members() if event.evidence else {}
-    try:
-        return DocumentKey(scope, origin["namespace"], origin["path"]), origin["section"]
-    except (KeyError, TypeError, InvalidIdentifier):
-        return None
 
 
 async def _read(keys: Sequence[EventKey], service: Service) -> Sequence[StoredEvent]:

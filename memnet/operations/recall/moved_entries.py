@@ -6,10 +6,10 @@ from functools import partial
 from memnet.domain.catalog.profile import Profile
 from memnet.domain.core.scope import UserScope
 from memnet.domain.core.timestamps import to_text
-from memnet.domain.events.kept_entries import CLOSED
+from memnet.domain.events.kept_entries import CLOSED, place_of
 from memnet.domain.recall.candidate import Candidate
 from memnet.domain.recall.document_entries import entries_of_events, unexpired
-from memnet.operations.history.closed_entries import place_of, read_closed
+from memnet.operations.history.closed_entries import read_closed
 from memnet.paging import rows
 from memnet.service import Service
 

@@ -5,10 +5,7 @@ import logging
 from dataclasses import dataclass, replace
 from functools import partial
 
-import orjson
-
 from memnet.domain.catalog.rules import STRICTEST
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import (
     BindingNotFound,
@@ -68,7 +65,7 @@ async def read_conflict(scope: UserScope, conflict_id: str, *, vault: Vault) -> 
         raise ConflictNotFound()
     conflict = conflicts.load(stored.data)
     try:
-        plaintext = await KeyRing(vault).unseal(key, canonical(conflict.sealed))
+        plaintext = await KeyRing(vault).unseal_member(key, conflict.sealed)
         versions = conflicts.load_versions(scope, plaintext)
     except DecryptionFailed:
         # Not raised: an unreadable conflict can still be listed and discarded.
@@ -274,7 +271,7 @@ async def _write(
 ) -> LoadedConflict:
     """Write the record, with new versions if any, on the condition that it is unchanged. Raises StoreConflict."""
     if versions is not None:
-        sealed = await KeyRing(service.vault).seal(conflict.key, versions.dump())
-        conflict = replace(conflict, sealed=orjson.loads(sealed))
+        sealed = await KeyRing(service.vault).seal_member(conflict.key, versions.dump())
+        conflict = replace(conflict, sealed=sealed)
     tag = await service.records.write(conflict.key, conflicts.dump(conflict), replaces=loaded.tag)
     return LoadedConflict(conflict, versions or loaded.versions, tag)

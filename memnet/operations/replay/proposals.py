@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-import orjson
-
 from memnet.domain.core.access import Role
 from memnet.domain.core.error_code import ErrorCode
 from memnet.domain.core.errors import (
@@ -132,8 +130,8 @@ async def create_conflict(proposal: Proposal, details: ConflictDetails, service:
         return
     await service.marks.mark(conflict.job)
     await service.waiting.mark(proposal.key.scope, WaitingKind.CONFLICT, conflict.conflict_id)
-    sealed = await KeyRing(service.vault).seal(conflict.key, Versions(proposal, details).dump())
-    conflict = replace(conflict, sealed=orjson.loads(sealed))
+    sealed = await KeyRing(service.vault).seal_member(conflict.key, Versions(proposal, details).dump())
+    conflict = replace(conflict, sealed=sealed)
     try:
         await service.records.write(conflict.key, conflicts.dump(conflict), replaces=None)
     except StoreConflict:

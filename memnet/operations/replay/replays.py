@@ -4,9 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
-
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import (
     EventExists,
     MemnetError,
@@ -229,7 +226,7 @@ async def _follow(replay: Replay, taker_id: str, service: Service) -> Replay:
 async def _plan(replay: Replay, tag: StorageETag, service: Service) -> _LoadedReplay:
     """Return the stored plan, or make it."""
     if replay.sealed is not None:
-        plaintext = await KeyRing(service.vault).unseal(replay.key, canonical(replay.sealed))
+        plaintext = await KeyRing(service.vault).unseal_member(replay.key, replay.sealed)
         return _LoadedReplay(replay, replay_plan.load(replay.scope, plaintext), tag)
     made = await plan_replay(replay, service, actor=worker(service))
     replay = replay.with_plan(
@@ -313,7 +310,7 @@ async def _change_plan(loaded: _LoadedReplay, index: int, service: Service, **ch
 
 
 async def _sealed(replay: Replay, plan: ReplayPlan, service: Service) -> Json:
-    return orjson.loads(await KeyRing(service.vault).seal(replay.key, plan.dump()))
+    return await KeyRing(service.vault).seal_member(replay.key, plan.dump())
 
 
 async def _write(replay: Replay, tag: StorageETag, service: Service) -> StorageETag:

@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-import orjson
-
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.errors import RetractionNotFound
 from memnet.domain.core.job import Job
 from memnet.domain.core.scope import StorageETag
@@ -34,7 +31,7 @@ async def load_retraction(job: Job, service: Service) -> LoadedRetraction:
     found = retractions.load(stored.data)
     if found.is_expired:
         return LoadedRetraction(found, RetractionPlan(), stored.storage_etag)
-    plaintext = await KeyRing(service.vault).unseal(found.key, canonical(found.sealed))
+    plaintext = await KeyRing(service.vault).unseal_member(found.key, found.sealed)
     return LoadedRetraction(found, load_plan(plaintext), stored.storage_etag)
 
 
@@ -46,6 +43,6 @@ async def write_retraction(loaded: LoadedRetraction, service: Service) -> Loaded
 
 async def write_plan(loaded: LoadedRetraction, plan: RetractionPlan, service: Service) -> LoadedRetraction:
     """Seal the plan and write the record with it. Raises StoreConflict, VaultUnavailable, Unavailable."""
-    sealed = orjson.loads(await KeyRing(service.vault).seal(loaded.retraction.key, plan.dump()))
+    sealed = await KeyRing(service.vault).seal_member(loaded.retraction.key, plan.dump())
     changed = loaded.retraction.with_plan(sealed, plan.counts(), service.clock.now())
     return await write_retraction(replace(loaded, retraction=changed, plan=plan), service)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-import orjson
-
 from memnet.domain.catalog.turn_rules import TurnGates
 from memnet.domain.core.errors import Unavailable
 from memnet.domain.core.scope import UserScope
@@ -62,7 +60,7 @@ async def find_exhausted(replay: Replay, service: Service) -> str | None:
     Raises ProfileNotFound, HistoryCorrupt, Unavailable.
     """
     gates = rules_of(replay, service).gates
-    if service.models is None or (gates.replays_per_day is None and gates.model_tokens_per_day is None):
+    if service.models is None or not gates.has_budget:
         return None
     return is_exhausted(await read_usage(replay.scope, service), gates, service, without=replay.replay_id)
 
@@ -88,9 +86,7 @@ async def count_usage(replay: Replay, said: Sequence[str], service: Service) -> 
     Counted are the replays whose plan a model made, with the tokens of its calls, if the profile limits either.
     Raises ProfileNotFound, HistoryCorrupt, DecryptionFailed, ErasureRunning, VaultUnavailable, Unavailable.
     """
-    gates = rules_of(replay, service).gates
-    is_limited = gates.replays_per_day is not None or gates.model_tokens_per_day is not None
-    tokens = replay.model_tokens if is_limited else None
+    tokens = replay.model_tokens if rules_of(replay, service).gates.has_budget else None
     if replay.planned_at is None or (tokens is None and not said):
         return
     counted = None if tokens is None else (_day(from_text(replay.planned_at)), replay.replay_id, tokens)
@@ -135,8 +131,7 @@ async def _write(scope: UserScope, counted: tuple[str, str, int] | None, new: Re
         recent = await _recent(before, service.vault)
         if not (set(new.texts) <= set(recent.texts) and set(new.joined) <= set(recent.joined)):
             known = Recent(usages.remember(recent.texts, new.texts), usages.remember(recent.joined, new.joined))
-            sealed = await KeyRing(service.vault).seal(key, usages.dump_recent(known))
-            usage = replace(usage, sealed=orjson.loads(sealed))
+            usage = replace(usage, sealed=await KeyRing(service.vault).seal_member(key, usages.dump_recent(known)))
     if usage != before:
         data = usages.dump(replace(usage, updated_at=to_text(now)))
         await service.records.write(key, data, replaces=stored.storage_etag if stored else None)
@@ -145,7 +140,7 @@ async def _write(scope: UserScope, counted: tuple[str, str, int] | None, new: Re
 async def _recent(usage: Usage, vault: Vault) -> Recent:
     if usage.sealed is None:
         return Recent()
-    return usages.load_recent(await KeyRing(vault).unseal(usage.key, orjson.dumps(usage.sealed)))
+    return usages.load_recent(await KeyRing(vault).unseal_member(usage.key, usage.sealed))
 
 
 async def _similarities(texts: Sequence[str], earlier: Sequence[str], service: Service) -> Sequence[float]:

@@ -1,9 +1,6 @@
 """The sealed copies of what retractions took out."""
 
-import orjson
-
 from memnet.domain.catalog.retention_policy import Kind
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import UserScope
 from memnet.domain.governance.withdrawn import PlannedItem, Withdrawal, WithdrawnCopy, copy_key, load_copy
 from memnet.service import Service
@@ -29,7 +26,7 @@ async def keep_copy(
     """
     key = copy_key(scope, withdrawal.retraction_id, item)
     stored = await service.records.read(key)
-    sealed = orjson.loads(await KeyRing(service.vault).seal(key, data))
+    sealed = await KeyRing(service.vault).seal_member(key, data)
     copy = WithdrawnCopy(key, rule, since, profile_id, sealed)
     await service.records.write(key, copy.dump(), replaces=None if stored is None else stored.storage_etag)
 
@@ -43,4 +40,4 @@ async def read_copy(scope: UserScope, item: PlannedItem, withdrawal: Withdrawal,
     stored = await service.records.read(key)
     if stored is None:
         return None
-    return await KeyRing(service.vault).unseal(key, canonical(load_copy(key, stored.data).sealed))
+    return await KeyRing(service.vault).unseal_member(key, load_copy(key, stored.data).sealed)

@@ -2,10 +2,7 @@
 
 from dataclasses import replace
 
-import orjson
-
 from memnet.domain.catalog.retention_policy import Kind
-from memnet.domain.core.canonical_json import canonical
 from memnet.domain.core.scope import StorageETag, UserScope
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.domain.governance.withdrawn import ClosedSources, Fate, PlannedItem, Withdrawal
@@ -51,11 +48,11 @@ async def close_replay(scope: UserScope, item: PlannedItem, withdrawal: Withdraw
 async def _strip(replay: Replay, withdrawal: Withdrawal, tag: StorageETag, service: Service) -> None:
     if replay.sealed is None:
         return
-    plaintext = await KeyRing(service.vault).unseal(replay.key, canonical(replay.sealed))
+    plaintext = await KeyRing(service.vault).unseal_member(replay.key, replay.sealed)
     plan = replay_plan.load(replay.scope, plaintext)
     left, plan = ClosedSources((withdrawal,)).strip(replay, plan, service.clock.now())
     if left is not replay:
-        sealed = orjson.loads(await KeyRing(service.vault).seal(replay.key, plan.dump()))
+        sealed = await KeyRing(service.vault).seal_member(replay.key, plan.dump())
         await service.records.write(replay.key, replays.dump(replace(left, sealed=sealed)), replaces=tag)
 
 
