@@ -31,8 +31,8 @@ class RetractedDocument(Located):
     change_id: str | None = Field(description="The change that applied it.")
     undo_change_id: str | None = Field(description="The change that undid it.")
     not_undone: list[str] = Field(
-        description="Pointers of values that an undo could not bring back: another write has changed or deleted them, or "
-        "the profile does not allow them any more."
+        description="Pointers of values that an undo could not bring back: another write has changed or deleted them, "
+        "or the profile does not allow them any more."
     )
 
 
