@@ -56,9 +56,12 @@ def document(storage: Settings) -> bytes:
 
 
 def test_a_question_is_listed_with_the_answers_that_a_confirmation_takes(memnet: Memnet, storage: Settings) -> None:
-    on(storage, lambda services: say(services, "Lisbon.", 0.9, first=True))
-    for guess in ("Bern.", "Porto\n."):
-        on(storage, lambda services, guess=guess: say(services, guess, 0.4))
+    async def ask(services: Service) -> None:
+        await say(services, "Lisbon.", 0.9, first=True)
+        await say(services, "Bern.", 0.4)
+        await say(services, "Porto\n.", 0.4)
+
+    on(storage, ask)
     first, *answers = memnet("pending", "list", *OF_USER).stdout.splitlines()
     assert answers == [
         '  the user decides: "Earlier: Lisbon. Now: Bern. / Porto\\n. Which is right?"',
