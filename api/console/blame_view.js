@@ -37,7 +37,7 @@ function origin(row, { subject, signal, open }) {
       [
         ["Written by", row.application ? `${row.recorded_by} through ${row.application}` : row.recorded_by],
         ["Time", time(row.recorded_at)],
-        row.confirmed ? ["Confirmed", `by ${row.recorded_by}, proposed by ${row.proposed_by}`] : null,
+        row.confirmed ? ["Confirmed", row.proposed_by ? `by ${row.recorded_by}, proposed by ${row.proposed_by}` : `by ${row.recorded_by}`] : null,
         ["Reason", row.reason],
         ["Rule", rule],
         ["Confidence", confidence(row.confidence)],

@@ -28,7 +28,7 @@ from memnet.domain.documents.statement_fold import derived_id
 
 _OF_SERVICE = (ALSO, LACKS, CONFIRMED_BY, ANSWER)
 """The members of an item of evidence that no sender sets."""
-_OF_ANSWER = ("pending_id", "take")
+_OF_ANSWER = ("pending_id", "take", "choice")
 """The members that a confirmation adds to its evidence in the audit record."""
 
 
