@@ -89,19 +89,6 @@ def test_both_sets_the_proposed_entry_apart_by_its_value() -> None:
     assert memory.waiting == []
 
 
-def test_the_record_names_the_proposal_that_was_taken() -> None:
-    memory, pending_id = asked("Rome")
-    memory.confirm(pending_id, choice=2)
-    assert memory.open() == ["Rome"]
-    assert memory.decision is not None
-    assert memory.decision.evidence == {
-        "conversation_id": "confirmation",
-        "pending_id": pending_id,
-        "take": "proposed",
-        "choice": 2,
-    }
-
-
 def test_both_sets_the_proposed_entry_apart_by_what_the_answer_says() -> None:
     memory, pending_id = asked()
     memory.confirm(pending_id, take="both", apart="in summer")

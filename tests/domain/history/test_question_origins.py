@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from memnet.domain.history.origins import Origins
+from tests.domain.documents.test_question_answers import asked
 from tests.domain.history.test_origins import at, op, origins_of, record
 
 LISBON = {"id": "f1", "text": "Lives in Lisbon.", "confidence": 0.9}
@@ -62,3 +63,12 @@ def test_an_alternative_that_a_patch_applies_is_its_source() -> None:
         record(5, op("remove", "/notes/0"), op("add", "/facts/-", ROME), evidence={"conversation_id": "c5"}),
     )
     assert said(origins, "/facts/1/text") == [5, 4]
+
+
+def test_the_record_of_an_answer_names_the_proposal_that_was_taken() -> None:
+    memory, pending_id = asked("Rome")
+    memory.confirm(pending_id, choice=2)
+    assert memory.open() == ["Rome"]
+    assert memory.decision is not None
+    assert memory.decision.evidence is not None
+    assert (memory.decision.evidence["take"], memory.decision.evidence["choice"]) == ("proposed", 2)
