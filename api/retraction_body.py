@@ -10,7 +10,7 @@ from memnet.domain.core.scope import SEGMENT
 from memnet.domain.core.timestamps import from_text, to_text
 from memnet.domain.events.event import Time, Word
 from memnet.domain.governance.retraction import MAX_REASON
-from memnet.domain.governance.source import Source, SourceKind
+from memnet.domain.governance.source import PROMPT_HASH, Source, SourceKind
 
 Segment = Annotated[str, Field(pattern=f"^{SEGMENT.pattern}$")]
 NEEDED: dict[SourceKind, tuple[str, ...]] = {
@@ -43,7 +43,7 @@ class SourceBody(Body):
     since: Time | None = None
     until: Time | None = None
     model: Name | None = None
-    prompt_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    prompt_sha256: Annotated[str, Field(pattern=PROMPT_HASH)] | None = None
 
     @model_validator(mode="after")
     def _of_its_kind(self) -> "SourceBody":

@@ -196,7 +196,7 @@ def new_profile(name: str, profiles_dir: Path, schemas_dir: Path, prompts_dir: P
 def explain_profile(
     profile_id: str, profiles_dir: Path, schemas_dir: Path, prompts_dir: Path, retention_file: Path, **named: Path
 ) -> None:
-    """Explain a profile: who may write, what waits for confirmation, what expires, and what a model reads.
+    """Explain a profile: who may write, what waits, what happens to contradictions, and what a model reads.
 
     Exits with 1 if the profiles have problems, or with 2 if there is no such profile.
     """

@@ -31,7 +31,10 @@ def pending() -> None:
 @pending.command("list")
 @user_options
 def list_(scope: UserScope) -> None:
-    """List the pending items of all documents of a user: id, document, proposer, operation and text."""
+    """List the pending items of all documents of a user: id, document, proposer, operation and text.
+
+    Below a question come its answers: the entry that exists, and each proposal with its --choice.
+    """
 
     async def operation(service: Service) -> Sequence[ListedPending]:
         return [row async for row in rows(partial(list_pending, scope, service))]
@@ -41,13 +44,13 @@ def list_(scope: UserScope) -> None:
         item = row.waiting.item
         target = item.get("target")
         verb = target.get("op") if isinstance(target, dict) else None
-        # As JSON, so that a text with any characters stays on one line.
-        text = canonical(item.get("text")).decode()
+        text = _text(item.get("text"))
         click.echo(f"{item.get('id')}  {document_of(row.key)}  {item.get('proposed_by')}  {verb} {text}")
         choices = item.get("choices")
         if isinstance(choices, list):
-            asked = canonical([item.get("question"), *choices]).decode()
-            click.echo(f"  the {item.get('decides') or 'confirming principal'} decides: {asked}")
+            click.echo(f"  the {item.get('decides') or 'confirming principal'} decides: {_text(item.get('question'))}")
+            for index, choice in enumerate(choices):
+                click.echo(f"    {f'choice {index}' if index else 'existing'}  {_text(choice)}")
     click.echo(count(len(found), "pending item"))
 
 
@@ -72,7 +75,7 @@ def _item_options(command: Command) -> Command:
     show_default=True,
     help="Of an item that contradicts an entry: which is right.",
 )
-@click.option("--choice", type=click.IntRange(1), default=1, help="The index in choices of the proposal to take.")
+@click.option("--choice", type=click.IntRange(1), default=1, help="The proposal to take: its number in pending list.")
 @click.option("--apart", help="With --take both: what sets the proposal apart; by default, its value.")
 def confirm(
     scope: UserScope,
@@ -124,6 +127,11 @@ def reject(scope: UserScope, pending_id: str, document: str, actor: str, note: s
         note=note,
     )
     _show(storage.run(lambda service: reject_pending(command, service)), "rejected")
+
+
+def _text(value: Json) -> str:
+    """As JSON, so that a text with any characters stays on one line."""
+    return canonical(value).decode()
 
 
 def _document(scope: UserScope, text: str) -> DocumentKey:

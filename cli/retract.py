@@ -63,6 +63,8 @@ def retract() -> None:
 @click.option("--actor", type=ACTOR, required=True, help="Who plans it; recorded.")
 def plan(scope: UserScope, /, reason: str, key: str, actor: Actor, **named: str | tuple[str, ...] | None) -> None:
     """Plan a retraction: print what happens to each value and item, and the tag of the plan. Nothing else changes."""
+    if not key:
+        raise click.BadParameter("must not be empty", param_hint="--key")
     source = _source({name: value for name, value in named.items() if value})
     found = storage.run(
         lambda service: plan_retraction(scope, source, reason, service, actor=actor, idempotency_key=key)

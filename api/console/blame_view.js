@@ -37,7 +37,7 @@ function origin(row, { subject, signal, open }) {
       [
         ["Written by", row.application ? `${row.recorded_by} through ${row.application}` : row.recorded_by],
         ["Time", time(row.recorded_at)],
-        row.confirmed ? ["Confirmed", `by ${row.recorded_by}, proposed by ${row.proposed_by}`] : null,
+        row.confirmed ? ["Confirmed", row.proposed_by ? `by ${row.recorded_by}, proposed by ${row.proposed_by}` : `by ${row.recorded_by}`] : null,
         ["Reason", row.reason],
         ["Rule", rule],
         ["Confidence", confidence(row.confidence)],
@@ -57,7 +57,7 @@ export function blamed(row, context) {
     { class: "blame" },
     row.confirmed ? badge("confirmed", "good") : null,
     origin(row, context),
-    row.further.length ? el("h4", {}, "It also rests on") : null,
+    row.further.length ? el("h4", {}, "Further changes") : null,
     row.further.map((one) => el("div", {}, el("p", {}, el("strong", {}, KINDS[one.kind])), origin(one, context))),
     row.before.length ? el("h4", {}, "Before") : null,
     row.before.map((one) => el("div", {}, el("p", {}, el("del", {}, inline(one.value))), origin(one, context))),

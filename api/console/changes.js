@@ -135,6 +135,7 @@ function whyDeleted(record) {
 /** One edit in words. */
 function clause({ path, before, after, entry }) {
   if (before === undefined && isProposal(after)) return proposal(after);
+  if (isProposal(before) && isProposal(after)) return sameProposal(before, after);
   if (after === undefined && isProposal(before)) return ["removed the proposal ", { quote: proposalText(before) }];
   const place = placeName(path);
   if (before === undefined) return [entry ? `added ${place} ` : `set ${place} to `, quoted(after)];
@@ -147,7 +148,10 @@ function clause({ path, before, after, entry }) {
 }
 
 function sameEntry(place, before, after) {
+  const [open, closed] = [before, after].map(({ valid_until: until }) => !until);
   const members = memberChanges(before, after);
+  if (!open && closed) return [`opened ${place} `, quoted(after), " again"];
+  if (open && !closed) return [`closed ${place} `, quoted(after), `, which held until ${day(after.valid_until)}`];
   if (members.every((name) => name === "evidence")) return [`added a source to ${place} `, quoted(after)];
   return [`changed ${place} `, quoted(after), `: ${enumerate(members)}`];
 }
@@ -173,6 +177,19 @@ function statementClauses({ record, found }) {
 
 const proposalText = (item) => (typeof item.text === "string" ? item.text : textOf(item.target.value ?? item));
 const targetName = (item) => placeName(segments(String(item.target.path ?? "")).slice(1));
+
+const alternatives = (item) => (Array.isArray(item.alternatives) ? item.alternatives.filter(isProposal) : []);
+
+/** A proposal that waits already: another one joined its question, or the same was said again. */
+function sameProposal(before, after) {
+  const known = alternatives(before).length;
+  const joined = alternatives(after).slice(known);
+  if (joined.length && typeof after.question === "string")
+    return [...joined.flatMap((item, index) => [index ? " and " : "", ...proposal(item)]), " as one more answer to ", { quote: after.question }];
+  const text = { quote: proposalText(after) };
+  const sources = memberChanges(before, after).every((name) => ["evidence", "stated", "target", "also proposed by"].includes(name));
+  return sources ? ["added a source to the proposal ", text] : ["changed the proposal ", text];
+}
 
 /** What a proposal wants, in words. */
 export function proposal(item) {
@@ -204,6 +221,32 @@ const proposer = (item) =>
     ? [named(item.proposed_by), " for ", named(item.on_behalf_of)]
     : [named(item.proposed_by)];
 
+const proposedBy = (item) => [
+  ", which ",
+  ...proposer(item),
+  " proposed",
+  ...(typeof item.proposed_at === "string" ? [` on ${day(item.proposed_at)}`] : []),
+];
+
+const isQuestion = (item) => item.contradicts !== undefined;
+const proposalsOf = (item) => [item, ...alternatives(item)];
+const questionOf = (item) => ({ quote: typeof item.question === "string" ? item.question : "Which is right?" });
+
+/** The answer to a question; the last statement that the record settled is the proposal that was taken. */
+function answer(item, record, rest) {
+  const settled = (record.settled ?? []).at(-1);
+  const entry = rest.find(({ after }) => isObject(after) && after.id === settled?.entry_id)?.after;
+  const there = { quote: Array.isArray(item.choices) ? String(item.choices[0]) : "" };
+  const name = targetName(item);
+  const begin = ["answered ", questionOf(item)];
+  if (record.evidence?.take === "existing") return [...begin, ` with ${name} `, there, ", which stays"];
+  const text = entry ? textOf(entry) : proposalText(item);
+  const source = proposalsOf(item).find((one) => proposalText(one) === text);
+  const taken = [`${name} `, { quote: text }, ...(source ? proposedBy(source) : [])];
+  if (record.evidence?.take === "both") return [...begin, ` with both: ${name} `, there, " stays, beside ", ...taken];
+  return [...begin, " with ", ...taken, ...(settled?.replaces ? [", in place of ", there] : [])];
+}
+
 /** The clauses of a confirmation, also of one that a product wrote as a patch; null if the change is none. */
 function confirmation({ record, found }) {
   const items = found.filter(({ before: old, after }) => isProposal(old) && after === undefined);
@@ -212,6 +255,7 @@ function confirmation({ record, found }) {
     return record.reason === "confirmation" ? [["confirmed a proposal"]] : null;
   }
   const confirmed = items.map(({ before: item }) => {
+    if (isQuestion(item)) return answer(item, record, rest);
     const text = proposalText(item);
     const written = rest.find(({ path, after }) => after !== undefined && isTarget(path, item));
     const now = written ? textOf(written.after) : text;
@@ -219,10 +263,7 @@ function confirmation({ record, found }) {
       `confirmed ${targetName(item)} `,
       { quote: text },
       ...(now === text || item.target.op === "remove" ? [] : [" as ", { quote: now }]),
-      ", which ",
-      ...proposer(item),
-      " proposed",
-      ...(typeof item.proposed_at === "string" ? [` on ${day(item.proposed_at)}`] : []),
+      ...proposedBy(item),
       ...(rest.length ? [] : ["; the document said so already"]),
     ];
   });
@@ -241,6 +282,8 @@ function rejection({ record, found }) {
   return found.map((edit) => {
     const item = edit.before;
     if (!isProposal(item)) return clause(edit);
+    const several = proposalsOf(item).map((one) => ({ quote: proposalText(one) }));
+    if (several.length > 1) return ["rejected the proposals ", ...several.flatMap((text, index) => (index ? [" and ", text] : [text]))];
     if (item.proposed_by === record.actor) return ["withdrew the proposal ", { quote: proposalText(item) }];
     return ["rejected the proposal ", { quote: proposalText(item) }, " of ", ...proposer(item)];
   });

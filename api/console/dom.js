@@ -19,8 +19,16 @@ function fill(node, attributes, children) {
   return node;
 }
 
+const REORDERING = /[\u202a-\u202e\u2066-\u2069]/g;
+/** A text in which the characters that reorder what surrounds them are escapes: they could make it look like another. */
+export const ordered = (text) =>
+  text.replace(REORDERING, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 const shown = (children) =>
-  children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (typeof child === "string" ? ordered(child) : child));
 
 /** Replace the children; null and false are skipped. */
 export function put(node, ...children) {
@@ -164,6 +172,6 @@ export function announce(text, seen = false) {
   const status = document.getElementById("status");
   clearTimeout(clearing);
   status.classList.toggle("sr", !seen);
-  status.textContent = text;
+  status.textContent = ordered(text);
   if (seen) clearing = setTimeout(() => announce(""), SHOWN_FOR);
 }

@@ -1,6 +1,6 @@
 // Views of JSON: a tree, the operations of a patch, the differences between two versions.
 
-import { breakable, el, hidden } from "./dom.js";
+import { breakable, el, hidden, ordered } from "./dom.js";
 import { difference } from "./difference.js";
 import { isBranch, isRaw } from "./exact.js";
 import { json, plural, scalar } from "./format.js";
@@ -60,7 +60,7 @@ export function treeAndText(value, label, more) {
   const text = el("pre", { tabindex: "0", "aria-label": `${label} as JSON` });
   const raw = el(
     "details",
-    { class: "raw", on: { toggle: () => raw.open && (text.textContent = json(value, 2)) } },
+    { class: "raw", on: { toggle: () => raw.open && (text.textContent = ordered(json(value, 2))) } },
     el("summary", {}, "As JSON"),
     text,
   );

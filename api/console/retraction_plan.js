@@ -1,12 +1,22 @@
 // The plan of a retraction: its values by fate, and the other items.
 
 import { el, notice, table } from "./dom.js";
+import { isObject } from "./exact.js";
 import { path, plural } from "./format.js";
 import { differences, inline } from "./json_view.js";
 import { FATES, isThere, itemFate, whyStays } from "./retraction_words.js";
+import { period, quote } from "./sentences.js";
 import { nameOf } from "./subject.js";
 
 const COMPARED = ["stripped", "reopened"];
+
+/** What an entry says: its text, and when it holds; null for a value that is no entry. */
+function words(row) {
+  const entry = isThere(row.before) ? row.before : row.after;
+  if (!isObject(entry) || typeof entry.text !== "string") return null;
+  const held = period(isThere(row.after) ? row.after : entry);
+  return el("p", {}, el("strong", {}, quote(entry.text)), held ? el("span", { class: "muted" }, ` ${held}`) : null);
+}
 
 /** What happens to one value: what changes in it, or the value before and after. */
 function change(row, label) {
@@ -26,6 +36,7 @@ function value(document, row) {
     "li",
     {},
     el("p", {}, path(nameOf(document)), " ", path(row.pointer)),
+    words(row),
     change(row, `Changes of ${place}`),
     row.fate === "unresolved" ? el("p", { class: "muted" }, whyStays(row.why)) : null,
   );

@@ -42,12 +42,12 @@ export const SOURCES = {
   },
 };
 
-/** The fates of values: a heading, what it means, and the noun of a count. */
+/** The fates of values: a heading, and what it means. */
 export const FATES = {
   removed: ["Removed", "These values rest on the source alone."],
   put_back: ["Put back", "These values rest on the source alone. The value before each of them returns."],
   stripped: ["Evidence withdrawn", "Another change has stated these values, too. They stay without the evidence of the source."],
-  reopened: ["Holds again", "The source had closed or split these statements."],
+  reopened: ["Reopened", "The source had closed or split these statements. They hold again."],
   unresolved: ["Unresolved", "These values stay although they rest on the source."],
 };
 

@@ -11,6 +11,7 @@ from memnet.service import Service
 from memnet.settings import Settings
 from tests.cli.conftest import ACTOR, DYNAMIC, OF_USER, Memnet, on
 
+PERSONAL = DocumentKey(DYNAMIC.scope, "user", "personal.json")
 WHERE = (*OF_USER, "--document", "user/user_dynamic.json")
 FACT: dict[str, Any] = {"id": "f1", "text": "Lives in\nBern.", "confidence": 0.5, "evidence": {"event_id": "e"}}
 FACT |= {"last_verified_at": "2026-01-01T00:00:00Z"}
@@ -30,11 +31,49 @@ async def propose(services: Service, *texts: str) -> list[str]:
     return [row["pending_id"] for row in (await patch_document(command, services)).redirected]
 
 
+async def say(services: Service, text: str, confidence: float, *, first: bool = False) -> None:
+    statement = {"subject": "user", "attribute": "lives in", "value": text, "text": text, "confidence": confidence}
+    command = PatchDocument(
+        key=PERSONAL,
+        actor=ACTOR,
+        precondition=IfAbsent() if first else IfExists(),
+        idempotency_key=text,
+        profile_id="personal-memory-v1",
+        binding_id="personal",
+        ops=[{"op": "add", "path": "/content/facts/-", "value": statement}],
+        reason=Reason.LIVE_UPDATE,
+        confidence=confidence,
+        evidence={"conversation_id": "c1"},
+    )
+    await patch_document(command, services)
+
+
 def document(storage: Settings) -> bytes:
     async def read(services: Service) -> bytes:
         return (await get_document(DYNAMIC, services)).document
 
     return on(storage, read)
+
+
+def test_a_question_is_listed_with_the_answers_that_a_confirmation_takes(memnet: Memnet, storage: Settings) -> None:
+    async def ask(services: Service) -> None:
+        await say(services, "Lisbon.", 0.9, first=True)
+        await say(services, "Bern.", 0.4)
+        await say(services, "Porto\n.", 0.4)
+
+    on(storage, ask)
+    first, *answers = memnet("pending", "list", *OF_USER).stdout.splitlines()
+    assert answers == [
+        '  the user decides: "Earlier: Lisbon. Now: Bern. / Porto\\n. Which is right?"',
+        '    existing  "Lisbon."',
+        '    choice 1  "Bern."',
+        '    choice 2  "Porto\\n."',
+        "1 pending item",
+    ]
+    where = (*OF_USER, "--document", "user/personal.json", "--actor", "ops", "--confidence", "0.9")
+    taken = memnet("pending", "confirm", first.split()[0], *where, "--conversation", "c2", "--choice", "2")
+    assert taken.exit_code == 0, taken.output
+    assert memnet("pending", "list", *OF_USER).stdout == "0 pending items\n"
 
 
 def test_items_are_listed_confirmed_and_rejected(memnet: Memnet, storage: Settings) -> None:

@@ -5,6 +5,7 @@ import pytest
 from memnet.settings import Settings
 from tests.cli.conftest import OF_USER, Memnet
 
+EARLY, LATE = "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"
 BY = ("--actor", "ops", "--reason", "It was poisoned.", "--key", "k1")
 
 
@@ -39,4 +40,23 @@ def test_a_conversation_is_planned_applied_and_listed(memnet: Memnet, storage: S
 def test_a_source_that_is_none_is_refused(memnet: Memnet, storage: Settings, named: tuple[str, ...]) -> None:
     refused = memnet("retract", "plan", *OF_USER, *named, *BY)
     assert refused.exit_code == 2
+    assert memnet("retract", "list", *OF_USER).stdout == "0 retractions\n"
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        (("--prompt", "zz", *BY), "MALFORMED_REQUEST: prompt_sha256 must be"),
+        (("--replay", "a/b", *BY), "INVALID_IDENTIFIER: This replay_id has"),
+        (("--source-actor", "svc", "--since", LATE, "--until", EARLY, *BY), "MALFORMED_REQUEST: since must be before"),
+        (("--conversation", "c1", *BY[:2], "--reason", "", *BY[4:]), "MALFORMED_REQUEST: The reason must have"),
+        (("--conversation", "c1", *BY[:4], "--key", ""), "--key: must not be empty"),
+    ],
+)
+def test_a_source_that_nothing_can_have_is_not_planned(
+    memnet: Memnet, storage: Settings, named: tuple[str, ...], said: str
+) -> None:
+    """Its plan would say that nothing rests on the source."""
+    refused = memnet("retract", "plan", *OF_USER, *named)
+    assert (refused.exit_code in (1, 2), said in refused.stderr) == (True, True), refused.stderr
     assert memnet("retract", "list", *OF_USER).stdout == "0 retractions\n"

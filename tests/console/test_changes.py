@@ -8,9 +8,10 @@ import pytest
 from memnet.domain.core.access import Reason
 from tests.console.change_cases import CASES, EMPTY, LIKES, change, op
 from tests.console.node import run
+from tests.console.question_cases import QUESTIONS
 from tests.console.retraction_cases import RETRACTIONS
 
-ALL = CASES | RETRACTIONS
+ALL = CASES | QUESTIONS | RETRACTIONS
 
 
 def sentences(*cases: dict[str, Any]) -> list[list[dict[str, str]]]:

@@ -30,6 +30,7 @@ CALLS: list[tuple[list[Any], Any]] = [
         ["countWords", {"removed": 2, "put_back": 0, "stripped": 1, "items": 1}],
         "2 removed, 1 evidence withdrawn, 1 item",
     ),
+    (["countWords", {"removed": 1, "reopened": 2}], "1 removed, 2 reopened"),
     (["countWords", {"removed": 0, "items": 0}], "nothing"),
     (["sourceOf", {"conversation_id": "c1", "message_ids": ["m1", 7]}], {**CONVERSATION, "message_ids": ["m1"]}),
     (["sourceOf", {"conversation_id": "c1", "message_ids": []}], CONVERSATION),

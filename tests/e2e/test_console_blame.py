@@ -30,4 +30,4 @@ async def test_a_value_opens_its_writer_its_evidence_and_the_value_before(tab: O
     await expect(found).to_have_count(0)
     await panel.get_by_role("button", name=confirmed, exact=True).click()
     await expect(found).to_contain_text(f"by {OPERATOR}, proposed by svc-chat")
-    await expect(found).to_contain_text("It also rests on")
+    await expect(found).to_contain_text("Further changes")

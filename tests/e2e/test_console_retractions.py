@@ -7,6 +7,8 @@ from tests.e2e.client import DYNAMIC, prefer
 from tests.e2e.console_fixtures import Opens
 from tests.e2e.console_screen import Screen
 from tests.e2e.console_world import Maya, replay
+from tests.e2e.test_question_race import lives_in
+from tests.e2e.test_statement_race import PERSONAL
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 INJECTED = '<img src=x onerror="window.ran=1">'
@@ -97,6 +99,25 @@ async def test_a_plan_of_cited_messages_is_opened_from_blame_and_discarded(tab: 
     await expect(shown.locator(".badge").first).to_have_text("undone")
     assert await statuses(maya) == ["undone"]
     assert INJECTED in (await maya.service.content(DYNAMIC))["preferences"]
+
+
+async def test_a_plan_says_which_statement_holds_again(tab: Opens, maya: Maya) -> None:
+    etag = None
+    for town in ("Lisbon", "Faro"):
+        cited = {"conversation_id": f"c-{town}"}
+        says = lives_in(town, 0.9)
+        written = await maya.service.patch(PERSONAL, says, etag=etag, key=town, confidence=0.9, evidence=cited)
+        assert written.status in (200, 201), written.text
+        etag = written.etag
+    body = {"source": {"kind": "conversation", "conversation_id": "c-Faro"}, "reason": REASON}
+    planned = await maya.operator.send("POST", "/retractions", json=body, headers={"Idempotency-Key": "plan"})
+    assert planned.status == 201, planned.text
+    screen = await tab(maya.service.user_id)
+    await screen.open("retractions")
+    await screen.row("c-Faro").get_by_role("button", name="conversation c-Faro").click()
+    shown = screen.main.get_by_role("region", name="Plan", exact=True)
+    await expect(shown.get_by_role("region", name="Reopened").locator("strong")).to_have_text("“Lives in Lisbon.”")
+    await expect(shown.get_by_role("region", name="Removed").locator("strong")).to_have_text("“Lives in Faro.”")
 
 
 async def test_an_entry_of_the_user_s_page_opens_its_source(tab: Opens, maya: Maya) -> None:

@@ -173,6 +173,24 @@ async def test_memory_that_is_markup_or_script_stays_text(
     await check_inert(screen.page)
 
 
+async def test_no_text_looks_like_another(tab: Opens, maya: Maya) -> None:
+    """A character that reorders what follows it is shown, in sentences, in trees and in plain JSON."""
+    reordered, shown = "Pay \u202e007\u202c now", "Pay \\u202e007\\u202c now"
+    note = add("/content/preferences/-", reordered)
+    assert (await maya.service.patch(DYNAMIC, note, etag=await maya.etag(), key="r")).status == 200
+    screen = await tab(maya.service.user_id)
+    await expect(screen.main.locator(".entry-text", has_text=shown)).to_have_count(1)
+    await screen.open("history")
+    await expect(screen.main).to_contain_text(f"added the preference “{shown}”")
+    await screen.open("documents")
+    region = screen.main.get_by_role("region", name="user/user_dynamic.json")
+    await region.get_by_text("As JSON").click()
+    await expect(region.locator("pre")).to_contain_text(f'"{shown}"')
+    for view in ("user", "history", "documents"):
+        await screen.open(view)
+        assert not set("\u202e\u202c") & set(await screen.main.inner_text())
+
+
 async def check_inert(page: Any) -> None:
     """Nothing ran, and nothing but the page's own kinds of elements is there."""
     assert await page.evaluate("window.ran") is None

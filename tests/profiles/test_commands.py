@@ -77,6 +77,37 @@ def test_a_new_profile_passes_the_checks_and_can_be_explained(tmp_path: Path, mo
     assert memnet("profiles", "explain", "tuttor-v1").exit_code == 2
 
 
+def test_an_explanation_says_what_happens_to_contradictions_and_what_is_applied_without_a_person() -> None:
+    personal = memnet("profiles", "explain", "personal-memory-v1").output
+    workspace = memnet("profiles", "explain", "workspace-memory-v1").output
+    sections = "/happenings, /procedures, /decisions, /opinions, /preferences and /facts"
+    for sentence in (
+        "What replays proposed is applied without a confirmation once the user has stated it in 2 conversations, at "
+        "least 1 day apart.",
+        f"In personal {sections}, a later statement that contradicts an open one closes it, and one that is less sure "
+        "by more than 0.2 waits with a question for the user.",
+        f"In personal {sections}, open statements about different things that say the same become one.",
+    ):
+        assert sentence in personal
+    for sentence in (
+        "In workspace /decisions and /claims, a later statement of the same person that contradicts an open one",
+        "In workspace /decisions, a statement that contradicts another person's waits until an administrator of the",
+        "In workspace /claims, statements of different people that contradict each other stay side by side, and a",
+    ):
+        assert sentence in workspace
+    assert "A retraction is applied by" not in personal
+
+
+def test_an_explanation_names_the_second_principal_of_a_retraction(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("profiles", "schemas", "prompts"):
+        monkeypatch.setenv(f"MEMNET_{name.upper()}_DIR", str(workshop.root / name))
+    workshop.profile({"op": "add", "path": "/retracted_by", "value": "another_principal"})
+    explained = memnet("profiles", "explain", "gardener")
+    assert "A retraction is applied by another principal than the one that planned it." in explained.output
+
+
 def test_every_problem_is_a_line_and_the_exit_code_is_1(workshop: Workshop) -> None:
     workshop.profile({"op": "add", "path": "/routing/id_field", "value": "id"})
     workshop.write("profiles/other.json", "{")

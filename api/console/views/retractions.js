@@ -181,7 +181,7 @@ function actions(subject, found, again) {
   const applying = () =>
     begin(
       "Apply the retraction",
-      `Memory loses what it learnt from ${sourceWords(found.source)}, as the plan says. The source is closed. It can be undone.`,
+      `Memory loses what it learnt from ${sourceWords(found.source)}, as the plan says, and accepts nothing more from it. You can undo the retraction.`,
       {
         verb: "Take the source back",
         tone: "danger",

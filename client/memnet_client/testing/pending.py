@@ -107,6 +107,8 @@ def confirm_pending(call: Call) -> Answer:
         evidence = {**(body.get("evidence") or {}), "pending_id": pending_id}
         if "contradicts" in found.item:
             evidence["take"] = body.get("take", "proposed")
+            if evidence["take"] != "existing":
+                evidence["choice"] = body.get("choice", 1)
         patch = replace(patch, reason="confirmation", confidence=body["confidence"], evidence=evidence)
         check_claim(patch, written)
         ops, settled = settle(

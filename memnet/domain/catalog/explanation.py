@@ -1,22 +1,28 @@
-"""A profile in sentences: who may write, what waits for confirmation, what expires, and what a model reads."""
+"""A profile in sentences: who may write, what waits, what happens to contradictions, and what a model reads."""
 
 from collections.abc import Iterable, Iterator
 
 from memnet.domain.catalog.profile import Binding, Profile
 from memnet.domain.catalog.retention_policy import Kind, RetentionPolicy
+from memnet.domain.catalog.rules import SectionUpkeep
+
+_WHO = {"user": "the user", "tenant": "an administrator of the tenant", None: "any principal that may confirm"}
 
 
 def explain(profile: Profile, retention: RetentionPolicy) -> Iterator[str]:
-    """Yield about ten sentences on the profile; `retention` has the limits of the organisation."""
+    """Yield some sentences on the profile; `retention` has the limits of the organisation."""
     yield _principals(profile)
     if profile.extends is not None:
         yield f"It extends {profile.extends}, whose rules for its own documents apply unchanged."
     yield from _reading(profile)
     yield from _writing(profile)
     yield from _confirming(profile)
+    yield from _statements(profile)
     yield from _limits(profile)
     yield from _extraction(profile)
     yield from _upkeep(profile)
+    if profile.retracted_by == "another_principal":
+        yield "A retraction is applied by another principal than the one that planned it."
     yield _retention(profile, retention)
 
 
@@ -77,6 +83,41 @@ def _confirming(profile: Profile) -> Iterator[str]:
         yield f"Writes with less confidence wait in {_and(pending)}, until {who} confirms or rejects them."
     else:
         yield "Writes with less confidence are refused: no binding has a pending section."
+    if (rule := profile.corroboration) is not None:
+        apart = f", at least {_count(rule.days_apart, 'day')} apart" if rule.days_apart else ""
+        yield (
+            f"What replays proposed is applied without a confirmation once the user has stated it in "
+            f"{rule.statements} conversations{apart}."
+        )
+
+
+def _statements(profile: Profile) -> Iterator[str]:
+    """Yield what happens to statements that contradict each other or say the same: a sentence for each rule."""
+    places: dict[str, dict[str, list[str]]] = {}
+    for binding_id, rules in profile.upkeep_rules.items():
+        for rule in rules:
+            for sentence in _about_statements(rule):
+                places.setdefault(sentence, {}).setdefault(binding_id, []).append(rule.section)
+    for sentence, found in places.items():
+        yield f"In {'; '.join(f'{binding} {_and(sections)}' for binding, sections in found.items())}, {sentence}"
+
+
+def _about_statements(rule: SectionUpkeep) -> Iterator[str]:
+    statements = rule.statements
+    if statements is None:
+        return
+    person = "" if statements.claimed_by_field is None else " of the same person"
+    waits = "waits" if statements.question is None else f"waits with a question for {_WHO[statements.decides]}"
+    then = {"supersede": "closes it", "keep": "is dropped", "ask": waits}[statements.on_contradiction]
+    if statements.unless_less_sure_by is not None and statements.on_contradiction != "ask":
+        then += f", and one that is less sure by more than {statements.unless_less_sure_by} {waits}"
+    yield f"a later statement{person} that contradicts an open one {then}."
+    if statements.claimed_by_field is not None and statements.between_claimants == "weigh":
+        yield "statements of different people that contradict each other stay side by side, and a recall weighs them."
+    elif statements.claimed_by_field is not None:
+        yield "a statement that contradicts another person's waits until an administrator of the tenant decides."
+    if rule.consolidate is not None:
+        yield "open statements about different things that say the same become one."
 
 
 def _limits(profile: Profile) -> Iterator[str]:
@@ -137,6 +178,10 @@ def _retention(profile: Profile, retention: RetentionPolicy) -> str:
         return f"{kind} without limit" if days is None else f"{kind} {days} days"
 
     return f"Retention: {_and(map(kept, Kind))}; documents until they are erased."
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def _and(items: Iterable[str]) -> str:

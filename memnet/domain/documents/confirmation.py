@@ -108,7 +108,9 @@ def decide_confirmation(command: ConfirmPending, catalog: Catalog, current: Enve
         raise
     patch = _patch(command, rules, found, written, Reason.CONFIRMATION)
     proposed_at = found.item.get("proposed_at") if taken.proposal is None else taken.proposal.get("proposed_at")
-    took = {} if taken.answer is None else {"take": command.take}
+    took: dict[str, Json] = {} if taken.answer is None else {"take": command.take}
+    if taken.answer is not None and taken.proposal is not None:
+        took["choice"] = command.choice
     patch = replace(
         patch,
         confidence=command.confidence,

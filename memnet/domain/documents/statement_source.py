@@ -31,7 +31,7 @@ _OF_SERVICE = (ALSO, LACKS, CONFIRMED_BY, ANSWER)
 """The members of an item of evidence that no sender sets."""
 _MOMENT: Final = timedelta(microseconds=1)
 _END: Final = datetime.max.replace(tzinfo=UTC)
-_OF_ANSWER = ("pending_id", "take")
+_OF_ANSWER = ("pending_id", "take", "choice")
 """The members that a confirmation adds to its evidence in the audit record."""
 
 

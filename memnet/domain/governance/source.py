@@ -1,16 +1,20 @@
 """A source that can be taken back, and what rests on it: by its evidence, or by the replay that read it."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from memnet.domain.core.errors import HistoryCorrupt, MalformedRequest
 from memnet.domain.core.json_types import known_members
-from memnet.domain.core.scope import Json
+from memnet.domain.core.scope import Json, check_identifier
 from memnet.domain.core.stored_form import Reading
 from memnet.domain.documents.entry import ALSO
 from memnet.domain.replay.replay import Replay
+
+PROMPT_HASH: Final = "^[0-9a-f]{64}$"
+IDENTIFIERS: Final = ("conversation_id", "snapshot_id", "replay_id", "event_id")
 
 
 class SourceKind(StrEnum):
@@ -49,11 +53,6 @@ class Source:
     def takes_conversations(self) -> bool:
         """Return whether what was said goes, and not only what was learnt from it."""
         return self.kind in (SourceKind.CONVERSATION, SourceKind.SNAPSHOT, SourceKind.ACTOR)
-
-    def check(self) -> None:
-        """Raise MalformedRequest if no time is from `since` until before `until`."""
-        if self.since is not None and self.until is not None and self.since >= self.until:
-            raise MalformedRequest("The time until must be later than since.", param="/source/until")
 
     def members(self) -> dict[str, Any]:
         """Return the members that name it."""
@@ -117,6 +116,21 @@ class Source:
             case SourceKind.MODEL:
                 return self.extracted(replay.extraction)
         return False
+
+
+def check_source(source: Source) -> None:
+    """Refuse members that nothing can have: the plan of such a source would say that nothing rests on it.
+
+    Raises MalformedRequest, InvalidIdentifier.
+    """
+    for name in IDENTIFIERS:
+        if (value := getattr(source, name)) is not None:
+            check_identifier(name, value)
+    if source.prompt_sha256 is not None and not re.fullmatch(PROMPT_HASH, source.prompt_sha256):
+        message = "prompt_sha256 must be a SHA-256 of 64 digits 0-9 and a-f."
+        raise MalformedRequest(message, param="/source/prompt_sha256")
+    if source.since is not None and source.until is not None and source.since >= source.until:
+        raise MalformedRequest("since must be before until.", param="/source/until")
 
 
 def parts_of(evidence: Json) -> Iterator[Mapping[str, Json]]:

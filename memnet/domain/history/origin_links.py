@@ -10,6 +10,8 @@ from memnet.domain.core.json_patch import pointer
 from memnet.domain.core.scope import Json
 from memnet.domain.core.text import normalized_text
 from memnet.domain.documents.array_matching import identifying_members, match_elements
+from memnet.domain.documents.pending_item import ALTERNATIVES
+from memnet.domain.documents.statement_question import CONTRADICTS
 from memnet.domain.history.origin import FurtherKind, Origin, Source, Traced, copied
 
 MERGED = "merged"
@@ -42,19 +44,32 @@ class Change:
         items = [node for node in self.removed if _proposal(node) is not None]
         if self.origin.is_confirmed:
             for item in items:
-                for node in [*self.put, *self.kept]:
-                    rest_on_tree(node, _proposal(item) or item, FurtherKind.PROPOSED)
+                self._link_confirmed(item)
             return
         self._link_applied(items)
         self._link_returned()
         if self.origin.reason == Reason.ADMIN_MIGRATION:
             self._keep_migrated()
 
+    def _link_confirmed(self, item: Traced) -> None:
+        """What a confirmation writes rests on the proposal that it took.
+
+        After the answer both, only the proposed entry does: what it writes into the other one rests on the answer.
+        """
+        taken = taken_of(item, self.origin.evidence)
+        proposal = None if taken is None else _proposal(taken)
+        if proposal is None:
+            return
+        nodes = [*self.put, *self.kept]
+        if _is_question(item) and (self.origin.evidence or {}).get("take") == "both":
+            nodes = [node for node in self.put if matched([node.plain()], [proposal.plain()]) == [0]]
+        for node in nodes:
+            rest_on_tree(node, proposal, FurtherKind.PROPOSED)
+
     def _link_applied(self, items: Sequence[Traced]) -> None:
         """A patch that removes a pending item and writes what it proposes confirms it, too."""
         for item in items:
-            proposal = _proposal(item)
-            if proposal is not None:
+            for proposal in filter(None, map(_proposal, _choices(item))):
                 value = proposal.plain()
                 for node in self.put:
                     if matched([node.plain()], [value]) == [0]:
@@ -169,6 +184,30 @@ def is_same_entry(old: Traced, value: Json) -> bool:
     if names or old_names:
         return {name: value[name] for name in names} == {name: had[name] for name in old_names}
     return normalized_text(value) == normalized_text(had)
+
+
+def taken_of(item: Traced, evidence: Mapping[str, Json] | None) -> Traced | None:
+    """Return the pending item, or that of its alternatives, whose proposal a confirmation with this evidence took.
+
+    None: the confirmation kept the entry that the proposals contradict.
+    """
+    answer = evidence or {}
+    if not _is_question(item):
+        return item
+    if answer.get("take") == "existing":
+        return None
+    choices, choice = _choices(item), answer.get("choice")
+    return choices[choice - 1] if isinstance(choice, int) and 1 <= choice <= len(choices) else item
+
+
+def _is_question(item: Traced) -> bool:
+    return isinstance(item.value, dict) and CONTRADICTS in item.value
+
+
+def _choices(item: Traced) -> list[Traced]:
+    """Return a pending item and its alternatives, in the order of its choices."""
+    others = item.value.get(ALTERNATIVES) if isinstance(item.value, dict) else None
+    return [item, *(others.value if others is not None and isinstance(others.value, list) else [])]
 
 
 def _by_text(

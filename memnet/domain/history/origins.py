@@ -17,7 +17,7 @@ from memnet.domain.core.json_types import Record
 from memnet.domain.core.scope import Json
 from memnet.domain.documents.entry import ALSO
 from memnet.domain.history.origin import MAX_BEFORE, FurtherKind, Origin, Source, Traced, copied, traced
-from memnet.domain.history.origin_links import Change, apply_merge, is_same_entry, matched, merges
+from memnet.domain.history.origin_links import Change, apply_merge, is_same_entry, matched, merges, taken_of
 from memnet.domain.history.restored_origins import restore, without_restored
 
 EVIDENCE_DEPTH = 2
@@ -171,7 +171,8 @@ def _origin(record: Record, tree: Traced) -> Origin:
     proposal: Json = {}
     if record["reason"] == Reason.CONFIRMATION:
         # A confirmation removes the pending item first (memnet.domain.documents.confirmation).
-        proposal = tree.at(pointer(record["ops"][0]["path"])).plain()
+        taken = taken_of(tree.at(pointer(record["ops"][0]["path"])), record["evidence"])
+        proposal = {} if taken is None else taken.plain()
     return Origin(
         sequence=record["sequence"],
         timestamp=record["timestamp"],

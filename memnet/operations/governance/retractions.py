@@ -10,6 +10,7 @@ from memnet.domain.core.errors import (
     ETagMismatch,
     HistoryCorrupt,
     IdempotencyKeyReused,
+    MalformedRequest,
     PlannerCannotApply,
     RetractionClosed,
     RetractionNotFound,
@@ -26,7 +27,7 @@ from memnet.domain.governance.retraction import (
     RetractionStatus,
     retraction_id_of,
 )
-from memnet.domain.governance.source import Source
+from memnet.domain.governance.source import Source, check_source
 from memnet.domain.governance.waiting import WaitingKind
 from memnet.operations.governance.legal_holds import check_user_hold
 from memnet.operations.governance.retraction_documents import asks_for_another, find_documents, find_reach
@@ -59,13 +60,15 @@ async def plan_retraction(
     A repeated request returns the same retraction. Each document of the user costs one look.
 
     Raises:
-        MalformedRequest: The times of the source are none.
+        MalformedRequest, InvalidIdentifier: The source or the reason is not valid.
         IdempotencyKeyReused: The key belongs to a request for another source or reason.
         FieldDenied: The reason holds sensitive content.
         UserHeld: A legal hold covers the user.
         HistoryCorrupt, ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
     """
-    source.check()
+    check_source(source)
+    if not 1 <= len(reason) <= retractions.MAX_REASON:
+        raise MalformedRequest(f"The reason must have 1 to {retractions.MAX_REASON} characters.", param="/reason")
     check_remarks({"note": reason}, STRICTEST)
     request_hash = sha256_hex(canonical([source.members(), reason]))[:32]
     retraction_id = retraction_id_of(scope, actor.principal, idempotency_key)
@@ -175,7 +178,8 @@ async def _known(job: Job, request_hash: str, service: Service) -> RetractionVie
     except RetractionNotFound:
         return None
     if loaded.retraction.request_hash != request_hash:
-        raise IdempotencyKeyReused()
+        message = "This Idempotency-Key belongs to another plan of this user."
+        raise IdempotencyKeyReused(message, retraction_id=job.job_id)
     return RetractionView(loaded.retraction, loaded.plan)
 
 

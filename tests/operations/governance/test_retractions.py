@@ -51,8 +51,9 @@ async def test_a_plan_names_what_happens_and_changes_nothing(world: Retracting) 
     assert {item.kind.value for item in view.plan.items} == {"replay", "conflict", "snapshot", "event"}
     again = await world.planned()
     assert (again.retraction, again.plan) == (view.retraction, view.plan)
-    with pytest.raises(IdempotencyKeyReused):
+    with pytest.raises(IdempotencyKeyReused) as reused:
         await plan_retraction(ONE, POISONED, "Another reason.", world.service, actor=ADMIN, idempotency_key="k1")
+    assert reused.value.details == {"retraction_id": view.retraction.retraction_id}
 
 
 async def test_states_tags_and_principals_are_checked(world: Retracting) -> None:
