@@ -94,18 +94,17 @@ class _Taking:
 
     def look(self, content: Traced, changes: Sequence[Origin]) -> None:
         """Note what the changes of the source cite, and what the others do."""
-        for origin in filter(self.reach.withdraws, changes):
-            self.withdrawn |= parts_cited(origin)
+        known = {origin.key: origin for origin in changes}
         for _, node in content.nodes():
             for one in [node, *node.before()]:
-                for _, within in one.nodes():
-                    for origin in within.sources():
-                        if self.reach.withdraws(origin):
-                            self.withdrawn |= parts_cited(origin)
-                        elif origin.states and not self.reach.is_void(origin):
-                            self.cited |= parts_cited(origin)
+                known |= {origin.key: origin for _, within in one.nodes() for origin in within.sources()}
             if isinstance(node.value, dict) and node.value.keys() & _CITING:
                 self._trust(node)
+        for origin in known.values():
+            if self.reach.withdraws(origin):
+                self.withdrawn |= parts_cited(origin)
+            elif origin.states and not self.reach.is_void(origin):
+                self.cited |= parts_cited(origin)
 
     def _trust(self, item: Traced) -> None:
         """Evidence that an earlier retraction has left in an entry was proven then."""

@@ -206,12 +206,15 @@ AGAIN = [("Berlin", "good2", 1, True), ("Rome", "worse", 3, True), ("Berlin", "w
 """The source says again what was there before it."""
 SPLIT_BETWEEN = [("Berlin", "bad", 1, False), ("Berlin", "worse", 2, False), ("Lisbon", "good1", 1, False)]
 """Nothing is left of the change that an item of the split entry cites."""
+EARLIER = [("Berlin", "worse", 2, False), ("Berlin", "good1", 1, False), ("Lisbon", "bad", 1, False)]
+"""The source says first what another one says of an earlier time."""
 BOTH = [("Lisbon", "bad", 1, True), ("Lisbon", "worse", 3, True), ("Berlin", "good1", 2, True)]
 
 
 @settings(max_examples=100, deadline=None)
 @example(AGAIN, ["worse", "bad"], 3)
 @example(SPLIT_BETWEEN, ["worse", "bad"], 3)
+@example(EARLIER, ["worse", "bad"], 3)
 @example(BOTH, ["bad", "worse"], 1)
 @given(
     st.lists(
