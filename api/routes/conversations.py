@@ -143,6 +143,7 @@ async def list_stored(call: UserCall) -> Response:
     errors={
         *(E.MALFORMED_REQUEST, E.IDEMPOTENCY_KEY_REQUIRED, E.IDEMPOTENCY_KEY_REUSED, E.FIELD_DENIED, E.USER_HELD),
         *(E.RETRACTION_CLOSED, E.ERASURE_RUNNING, E.HISTORY_CORRUPT, E.DECRYPTION_FAILED, E.VAULT_UNAVAILABLE),
+        E.USER_NOT_FOUND,
     },
 )
 async def retract(call: UserCall) -> Response:

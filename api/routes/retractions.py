@@ -41,7 +41,7 @@ _BEGIN = _READ | {E.RETRACTION_NOT_FOUND, E.RETRACTION_CLOSED, E.USER_HELD, E.ER
     parameters=(KEY,),
     returns={201: Returned("The plan. Nothing has changed.", RetractionView, etag=True)},
     errors=_READ
-    | {E.IDEMPOTENCY_KEY_REQUIRED, E.IDEMPOTENCY_KEY_REUSED, E.USER_HELD}
+    | {E.IDEMPOTENCY_KEY_REQUIRED, E.IDEMPOTENCY_KEY_REUSED, E.USER_HELD, E.USER_NOT_FOUND}
     | {E.ERASURE_RUNNING, E.FIELD_DENIED},
 )
 async def plan(call: UserCall, body: RetractionBody) -> Response:

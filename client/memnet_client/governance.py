@@ -60,7 +60,7 @@ class Governance(UserCalls):
     def plan_retraction(self, source: Json, *, reason: str, key: str | None = None) -> Steps[Json]:
         """Plan to take a source back, such as `{"kind": "conversation", "conversation_id": "c1"}`; nothing changes.
 
-        Return the plan with its `retraction_id` and `etag`. Raises UserHeld, IdempotencyKeyReused.
+        Return the plan with its `retraction_id` and `etag`. Raises UserNotFound, UserHeld, IdempotencyKeyReused.
         """
         body = {"source": source, "reason": reason}
         return (
@@ -72,7 +72,7 @@ class Governance(UserCalls):
     ) -> Steps[Json]:
         """Have a worker take a conversation back, with what was learnt from it alone; return the retraction and plan.
 
-        With `dry_run`, and if another principal has to apply it, it is only planned. Raises UserHeld.
+        With `dry_run`, and if another principal has to apply it, it is only planned. Raises UserNotFound, UserHeld.
         """
         request = retraction_requests.retract_conversation(
             self.root, conversation_id, reason=reason, dry_run=dry_run, key=key or new_id()

@@ -81,6 +81,9 @@ async def test_parameters_that_are_wrong_are_refused(client: httpx.AsyncClient, 
 async def test_it_needs_a_key_of_its_own_and_a_possible_id(client: httpx.AsyncClient) -> None:
     without = await client.delete(CONVERSATION, params={"reason": REASON})
     assert (without.status_code, code(without)) == (400, "IDEMPOTENCY_KEY_REQUIRED")
+    unknown = await retract(client)
+    assert (unknown.status_code, code(unknown)) == (404, "USER_NOT_FOUND")
+    assert (await store(client)).status_code == 202
     assert (await retract(client, dry_run="true")).status_code == 202
     for path, reason in ((f"{USER}/conversations/c_2", REASON), (CONVERSATION, "Another reason.")):
         reused = await retract(client, path, reason=reason)

@@ -6,6 +6,7 @@ It does not trace where values come from, so documents stay as they are, and a p
 from copy import deepcopy
 
 from memnet_client.testing.call import Answer, Call, check_identifier
+from memnet_client.testing.governance import counts
 from memnet_client.testing.json_patch import Json, digest
 from memnet_client.testing.refusals import Refusal
 
@@ -59,6 +60,8 @@ def _planned(call: Call, key: str, source: Json, reason: str) -> Json:
     _check_hold(call)
     call.world.check_writable(call.path["tenant_id"], call.path["user_id"])
     snapshots = _snapshots(call, source)
+    if not snapshots and not counts(call.memory):
+        raise Refusal("USER_NOT_FOUND", "Nothing is stored about this user.")
     items = [{"kind": "snapshot", "name": f"{one}/{other}", "fate": "remove"} for one, other in snapshots]
     now = call.world.ticks.now()
     call.memory.retractions[retraction_id] = {

@@ -49,9 +49,9 @@ from memnet.domain.governance.archive import (
 )
 from memnet.domain.governance.archive_chain import Chain, Texts
 from memnet.domain.governance.archive_entry import ArchivedRetraction, conflict_line, replay_line, usage_line
-from memnet.domain.governance.erasure import kind_of
 from memnet.domain.governance.report import DocumentReport, Report
 from memnet.domain.governance.report_page import report_lines
+from memnet.operations.governance.known_user import is_known
 from memnet.operations.governance.legal_holds import holds_covering
 from memnet.operations.replay.closed_sources import read_closed_sources
 from memnet.operations.replay.retraction_record import load_retraction
@@ -155,15 +155,6 @@ async def export_user(
     if access is not None and await service.records.read(access.key) is None:
         raise ErasureRunning()
     return report
-
-
-async def is_known(scope: UserScope, service: Service) -> bool:
-    """Return whether anything but keys and marks is stored about a user. Raises Unavailable."""
-    async for found in rows(partial(service.user_storage.list, scope), BATCH):
-        is_current = found.kept_until is None and not found.copy
-        if is_current and kind_of(scope, found.name) not in ("keys", "marks"):
-            return True
-    return False
 
 
 def _access(scope: UserScope, options: ExportOptions, service: Service) -> AccessRecord:

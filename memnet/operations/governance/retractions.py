@@ -14,6 +14,7 @@ from memnet.domain.core.errors import (
     PlannerCannotApply,
     RetractionClosed,
     RetractionNotFound,
+    UserNotFound,
 )
 from memnet.domain.core.job import Job, JobKind
 from memnet.domain.core.scope import Actor, ETag, UserScope
@@ -29,6 +30,7 @@ from memnet.domain.governance.retraction import (
 )
 from memnet.domain.governance.source import Source, check_source
 from memnet.domain.governance.waiting import WaitingKind
+from memnet.operations.governance.known_user import is_known
 from memnet.operations.governance.legal_holds import check_user_hold
 from memnet.operations.governance.retraction_documents import asks_for_another, find_documents, find_reach
 from memnet.operations.governance.withdrawn_items import find_replays, plan_items
@@ -64,6 +66,7 @@ async def plan_retraction(
         IdempotencyKeyReused: The key belongs to a request for another source or reason.
         FieldDenied: The reason holds sensitive content.
         UserHeld: A legal hold covers the user.
+        UserNotFound: Nothing is stored about the user.
         HistoryCorrupt, ErasureRunning, DecryptionFailed, VaultUnavailable, Unavailable.
     """
     check_source(source)
@@ -78,6 +81,8 @@ async def plan_retraction(
         return known
     await check_user_hold(scope, service)
     plan = await _plan(scope, source, service)
+    if not plan.documents and not plan.items and not await is_known(scope, service):
+        raise UserNotFound()
     now = to_text(service.clock.now())
     planned = Retraction(
         scope=scope,

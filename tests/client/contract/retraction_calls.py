@@ -13,6 +13,8 @@ SOURCE = {"kind": "conversation", "conversation_id": "c1"}
 def plan_retraction(side: Side) -> None:
     """Plan to take a conversation back; the plan names what was said, and nothing changes."""
     maya = side.user(*OPERATOR)
+    with pytest.raises(errors.UserNotFound):
+        maya.plan_retraction(SOURCE, reason="It was injected.", key="k1")
     maya.hand_in("c1", TALK)
     plan = maya.plan_retraction(SOURCE, reason="It was injected.", key="k1")
     assert (plan["status"], plan["source"], plan["planned_by"]) == ("planned", SOURCE, "operator")
@@ -34,6 +36,7 @@ def list_retractions(side: Side) -> None:
     """List the retractions of a user."""
     maya = side.user(*OPERATOR)
     assert list(maya.retractions()) == []
+    maya.hand_in("c1", TALK)
     plan = maya.plan_retraction(SOURCE, reason="It was injected.")
     (row,) = list(maya.retractions())
     assert (row["retraction_id"], row["etag"]) == (plan["retraction_id"], plan["etag"])
@@ -43,6 +46,7 @@ def list_retractions(side: Side) -> None:
 def get_retraction(side: Side) -> None:
     """Get a retraction with its plan."""
     maya = side.user(*OPERATOR)
+    maya.hand_in("c1", TALK)
     plan = maya.plan_retraction(SOURCE, reason="It was injected.")
     assert maya.retraction(plan["retraction_id"]) == plan
     with pytest.raises(errors.RetractionNotFound):
@@ -52,6 +56,7 @@ def get_retraction(side: Side) -> None:
 def apply_retraction(side: Side) -> None:
     """Apply a plan by its ETag."""
     maya = side.user(*OPERATOR)
+    maya.hand_in("c1", TALK)
     plan = maya.plan_retraction(SOURCE, reason="It was injected.")
     with pytest.raises(errors.ETagMismatch):
         maya.apply_retraction(plan["retraction_id"], etag='"other"')
@@ -64,6 +69,7 @@ def apply_retraction(side: Side) -> None:
 def undo_retraction(side: Side) -> None:
     """Undo a retraction; one that is undone is not applied again."""
     maya = side.user(*OPERATOR)
+    maya.hand_in("c1", TALK)
     plan = maya.plan_retraction(SOURCE, reason="It was injected.")
     begun = maya.undo_retraction(plan["retraction_id"])
     assert (begun["status"] in ("undoing", "undone"), begun["undone_by"]) == (True, "operator")

@@ -14,9 +14,10 @@ from memnet.domain.core.errors import (
     PlannerCannotApply,
     RetractionClosed,
     RetractionNotFound,
+    UserNotFound,
 )
 from memnet.domain.core.job import Job, JobKind
-from memnet.domain.core.scope import Actor, ETag
+from memnet.domain.core.scope import Actor, ETag, UserScope
 from memnet.domain.governance.retraction import RetractionStatus
 from memnet.domain.governance.source import Source, SourceKind
 from memnet.operations.governance.retractions import (
@@ -29,6 +30,7 @@ from memnet.operations.governance.retractions import (
 from memnet.operations.governance.run_retraction import fail_retraction
 from memnet.operations.service.backlog import requeue_jobs
 from memnet.operations.service.waiting import list_waiting
+from tests.memory_blobs import storage_of
 from tests.operations.retraction_scenario import ADMIN, OTHER, Retracting, texts
 from tests.operations.turn_search_scenario import ONE
 from tests.operations.withdrawn_scenario import POISONED
@@ -149,3 +151,15 @@ async def test_a_key_is_one_of_its_principal(world: Retracting) -> None:
         for name, key in (("a", "b c"), ("a b", "c"))
     ]
     assert [view.retraction.planned_by for view in found] == ["a", "a b"]
+
+
+async def test_a_plan_for_a_user_about_whom_nothing_is_stored_is_refused_and_stores_nothing(world: Retracting) -> None:
+    before = storage_of(world.service.records).names()
+    misspelt = UserScope(ONE.tenant_id, f"{ONE.user_id}x")
+    with pytest.raises(UserNotFound):
+        await plan_retraction(misspelt, POISONED, "It was injected.", world.service, actor=ADMIN, idempotency_key="k1")
+    assert storage_of(world.service.records).names() == before
+
+    other = Source(kind=SourceKind.CONVERSATION, conversation_id="never-seen")
+    view = await plan_retraction(ONE, other, "It was injected.", world.service, actor=ADMIN, idempotency_key="k2")
+    assert (view.plan.documents, view.plan.items) == ((), ())
