@@ -9,7 +9,7 @@ EARLY, LATE = "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"
 BY = ("--actor", "ops", "--reason", "It was poisoned.", "--key", "k1")
 
 
-def test_a_conversation_is_planned_applied_and_listed(memnet: Memnet, storage: Settings) -> None:
+def test_a_conversation_is_planned_applied_and_listed(memnet: Memnet, storage: Settings, history: list[bytes]) -> None:
     planned = memnet("retract", "plan", *OF_USER, "--conversation", "c1", *BY)
     assert planned.exit_code == 0, planned.output
     first, *_, last = planned.stdout.splitlines()
@@ -25,6 +25,12 @@ def test_a_conversation_is_planned_applied_and_listed(memnet: Memnet, storage: S
     early = memnet("retract", "undo", retraction_id, *OF_USER, "--actor", "ops")
     assert (early.exit_code, "RETRACTION_CLOSED" in early.stderr) == (1, True)
     assert memnet("retract", "list", *OF_USER).stdout.splitlines()[-1] == "1 retraction"
+
+
+def test_a_user_about_whom_nothing_is_stored_has_no_plan(memnet: Memnet, storage: Settings) -> None:
+    refused = memnet("retract", "plan", *OF_USER, "--conversation", "c1", *BY)
+    assert (refused.exit_code, "USER_NOT_FOUND" in refused.stderr) == (1, True)
+    assert memnet("retract", "list", *OF_USER).stdout == "0 retractions\n"
 
 
 @pytest.mark.parametrize(
