@@ -45,13 +45,14 @@ SMOKE_TEST = (
 
 
 class AtOnce:
-    """A broker with a worker in this process: a job is done when it is sent."""
+    """A broker with a worker in this process: a replay is done when it is sent. Other jobs wait."""
 
     service: Service
 
     async def send(self, job: Job, *, attempt: int = 0, due: datetime | None = None) -> None:
-        """Do the job."""
-        await replay_snapshot(job, self.service)
+        """Do a replay."""
+        if job.kind is JobKind.REPLAY:
+            await replay_snapshot(job, self.service)
 
     async def ping(self) -> None:
         """Answer."""
@@ -235,19 +236,24 @@ async def test_people_erase_only_where_the_tenant_allows_it(anonymous: httpx.Asy
     assert (response.status_code, code(response)) == (403, "SELF_ERASURE_FORBIDDEN")
 
 
-async def test_a_deleted_session_is_taken_back_and_accepts_no_more_turns(client: httpx.AsyncClient) -> None:
-    assert (await client.post("/turns", json=TURN)).status_code == 201
-    unnamed = await client.delete("/sessions/smoke")
+async def test_a_deleted_session_is_taken_back_and_accepts_no_more_turns(working_client: httpx.AsyncClient) -> None:
+    assert (await working_client.post("/turns", json=TURN)).status_code == 201
+    unnamed = await working_client.delete("/sessions/smoke")
     assert (unnamed.status_code, code(unnamed)) == (400, "MALFORMED_REQUEST")
-    response = await client.delete("/sessions/smoke", params={"user_id": "u1"})
+    response = await working_client.delete("/sessions/smoke", params={"user_id": "u1"})
     assert (response.status_code, response.json()["status"]) == (202, "applying")
-    known = await client.get(f"{USER}/retractions/{response.json()['retraction_id']}")
+    known = await working_client.get(f"{USER}/retractions/{response.json()['retraction_id']}")
     assert known.json()["source"] == {"kind": "conversation", "conversation_id": "smoke"}
 
 
-async def test_a_session_of_another_user_is_not_deleted(client: httpx.AsyncClient) -> None:
-    assert (await client.post("/turns", json=TURN)).status_code == 201
-    response = await client.delete("/sessions/smoke", params={"user_id": "u2"})
+async def test_a_session_of_another_user_is_not_deleted(working_client: httpx.AsyncClient) -> None:
+    assert (await working_client.post("/turns", json=TURN)).status_code == 201
+    unknown = await working_client.delete("/sessions/smoke", params={"user_id": "u2"})
+    assert (unknown.status_code, code(unknown)) == (404, "USER_NOT_FOUND")
+    assert (
+        await working_client.post("/turns", json=TURN | {"user_id": "u2", "session_id": "other"})
+    ).status_code == 201
+    response = await working_client.delete("/sessions/smoke", params={"user_id": "u2"})
     assert response.status_code == 202
-    known = await client.get(f"/v1/tenants/t1/users/u2/retractions/{response.json()['retraction_id']}")
+    known = await working_client.get(f"/v1/tenants/t1/users/u2/retractions/{response.json()['retraction_id']}")
     assert (known.json()["documents"], known.json()["items"]) == ([], [])
