@@ -273,3 +273,14 @@ def test_the_gate_refuses_what_the_plan_does_not_name_and_what_never_was() -> No
             decide_retraction(
                 patch_command(*ops), rules, current, named=named, known=known_values(content), statements=sections
             )
+
+
+def test_an_item_that_only_a_closed_source_cites_keeps_no_entry() -> None:
+    worse = Source(kind=SourceKind.CONVERSATION, conversation_id="worse")
+    document = Recorded()
+    document.say("Lisbon", "worse", 1)
+    document.take_back(worse)
+    also = [{"conversation_id": "worse", "message_ids": ["m1"]}]
+    document.say("Berlin", "bad", 3, evidence={"conversation_id": "bad", "message_ids": ["m3"], "also": also})
+    document.take_back()
+    assert document.document.facts == []
