@@ -5,7 +5,6 @@ the outermost level; every other value is a literal in it, never a part of its g
 """
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -54,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IndexQuery(ABC):
+class IndexQuery:
     """What an index has to know of a query. Times: from `since`, before `until`, in milliseconds."""
 
     scope: UserScope
@@ -76,9 +75,9 @@ class IndexQuery(ABC):
         """The words of the text as the index has them, separated by spaces; None without a text."""
         return None if self.text is None else searched_words(self.text)
 
-    @abstractmethod
     def wanted(self) -> Wanted:
         """Return the kinds that are searched, each with the fields that must have one of these values."""
+        raise NotImplementedError
 
     def containing(self) -> dict[str, str]:
         """Return the fields that must contain this value."""
